@@ -1,0 +1,23 @@
+"""The game as facts: cards, rules, hands. Knows nothing of solving."""
+
+from .betting import Action, Betting, IllegalAction
+from .cards import Deck, format_cards, parse_cards
+from .hand import Hand, Observation, new_hand
+from .rules import PRESETS, Rules, preset
+from .strength import hand_strength
+
+__all__ = [
+    "PRESETS",
+    "Action",
+    "Betting",
+    "Deck",
+    "Hand",
+    "IllegalAction",
+    "Observation",
+    "Rules",
+    "format_cards",
+    "hand_strength",
+    "new_hand",
+    "parse_cards",
+    "preset",
+]
