@@ -25,9 +25,11 @@ def parse_card(text: str) -> int:
     """
     token = text.strip()
     rank_text, suit_text = token[:-1].upper(), token[-1:].lower()
-    rank = RANKS.find("T" if rank_text == "10" else rank_text) if rank_text else -1
+    rank_text = "T" if rank_text == "10" else rank_text
+    # `find` takes longer texts too: "23s" is no deuce.
+    rank = RANKS.find(rank_text) if len(rank_text) == 1 else -1
     suit = SUITS.find(suit_text) if suit_text else -1
-    if rank < 0 or suit < 0 or len(rank_text) > 2:
+    if rank < 0 or suit < 0:
         raise ValueError(
             f"{text!r} is not a card: write a rank of {RANKS} and a suit of {SUITS}, such as As"
         )
@@ -53,9 +55,9 @@ def parse_cards(cards: str | Iterable[str | int]) -> tuple[int, ...]:
         if isinstance(token, str):
             number = parse_card(token)
         else:
-            number = int(token)
-            if not 0 <= number < 52:
+            if not isinstance(token, int | np.integer) or not 0 <= token < 52:
                 raise ValueError(f"{token} is not a card number: 0 (2c) to 51 (As)")
+            number = int(token)
         if number in numbers:
             raise ValueError(f"card {format_cards([number])} is named twice")
         numbers.append(number)

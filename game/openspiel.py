@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .betting import Action, Betting, IllegalAction
-from .cards import format_cards
+from .cards import Deck, format_cards
 from .hand import Hand
 from .rules import Rules, preset
 
@@ -60,6 +60,12 @@ _GAME_TYPE = pyspiel.GameType(
 def _parse_rules(text: str) -> Rules:
     """Rules of the parameter `rules`: anything of more than one word is a game definition."""
     return Rules.from_acpc(text) if len(text.replace(";", " ").split()) > 1 else preset(text)
+
+
+@cache
+def _deck_cards(deck: Deck) -> tuple[int, ...]:
+    """The card behind each deck number, as Python integers."""
+    return tuple(deck.cards.tolist())
 
 
 @cache
@@ -137,7 +143,7 @@ class Table(NamedTuple):
     def remaining(self) -> list[int]:
         """Deck numbers of the cards that are not dealt yet, ascending."""
         dealt = {*self.hole[0], *self.hole[1], *self.board}
-        cards = self.betting.rules.deck.cards.tolist()
+        cards = _deck_cards(self.betting.rules.deck)
         return [number for number, card in enumerate(cards) if card not in dealt]
 
     def board_by_round(self) -> list[tuple[int, ...]]:
@@ -247,13 +253,14 @@ class HoldemState(pyspiel.State):
     def _apply_action(self, action: int) -> None:
         table = self.table
         if table.player == pyspiel.PlayerId.CHANCE:
-            self.table = table.deal(int(table.betting.rules.deck.cards[action]))
+            self.table = table.deal(_deck_cards(table.betting.rules.deck)[action])
         else:
             self.table = table._replace(betting=table.betting.play(table.action(action)))
 
     def _action_to_string(self, player: int, action: int) -> str:
         if player == pyspiel.PlayerId.CHANCE:
-            return f"deal {format_cards([int(self.table.betting.rules.deck.cards[action])])}"
+            card = _deck_cards(self.table.betting.rules.deck)[action]
+            return f"deal {format_cards([card])}"
         return str(self.table.action(action))
 
     def returns(self) -> list[float]:
