@@ -1,0 +1,210 @@
+"""Rules, presets and the ACPC server's game definitions."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nashfold.game import PRESETS, Rules, preset
+from nashfold.game.betting import Betting
+
+# The server's own files for heads-up games with the blinds of position 0 and 1 reversed.
+SERVER_LIMIT = """GAMEDEF
+limit
+numPlayers = 2
+numRounds = 4
+blind = 10 5
+raiseSize = 10 10 20 20
+firstPlayer = 2 1 1 1
+maxRaises = 3 4 4 4
+numSuits = 4
+numRanks = 13
+numHoleCards = 2
+numBoardCards = 0 3 1 1
+END GAMEDEF
+"""
+SERVER_NOLIMIT = """GAMEDEF
+nolimit
+numPlayers = 2
+numRounds = 4
+stack = 20000 20000
+blind = 100 50
+firstPlayer = 2 1 1 1
+numSuits = 4
+numRanks = 13
+numHoleCards = 2
+numBoardCards = 0 3 1 1
+END GAMEDEF
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("acpc-limit", SERVER_LIMIT), ("acpc-nolimit", SERVER_NOLIMIT)]
+)
+def test_acpc_presets_are_the_servers_games(name, text):
+    assert Rules.from_acpc(text) == preset(name)
+    assert preset(name).to_acpc() == text
+
+
+@pytest.mark.parametrize(
+    ("name", "deck", "board", "blinds", "stacks", "sizes", "raises"),
+    [
+        ("acpc-nolimit", 52, (0, 3, 1, 1), (100, 50), (20_000, 20_000), (), None),
+        ("acpc-limit", 52, (0, 3, 1, 1), (10, 5), None, (10, 10, 20, 20), [3, 4, 4, 4]),
+        ("flop-limit", 52, (0, 3), (100, 50), None, (100, 100), [3, 4]),
+        ("short-limit", 24, (0, 3, 1), (2, 1), None, (2, 2, 4), [1, 2, 2]),
+        ("short-nolimit", 24, (0, 3, 1), (2, 1), (20, 20), (), None),
+    ],
+)
+def test_presets_are_as_published(name, deck, board, blinds, stacks, sizes, raises):
+    rules = preset(name)
+    assert name in PRESETS
+    assert rules.name == name
+    assert rules.deck.size == deck
+    assert rules.board_cards == board
+    assert rules.blinds == blinds
+    assert rules.stacks == stacks
+    assert rules.bet_sizes == sizes
+    assert rules.first_player == (1, *[0] * (len(board) - 1))
+    if raises is None:
+        assert rules.max_bets is None
+    else:
+        assert [rules.max_raises(index) for index in range(rules.num_rounds)] == raises
+
+
+def test_an_unknown_preset_is_refused_with_a_list():
+    with pytest.raises(ValueError, match=r"unknown preset 'holdem': choose one of .*acpc-limit"):
+        preset("holdem")
+
+
+def test_rules_are_immutable_and_hashable():
+    rules = preset("acpc-limit")
+    assert len({rules, replace(rules, name="other")}) == 1  # a name makes no other game
+    with pytest.raises(FrozenInstanceError):
+        rules.blinds = (1, 1)
+
+
+def expressible(rules: Rules) -> bool:
+    try:
+        rules.to_acpc()
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if expressible(preset(name))])
+def test_a_definition_reads_back_as_the_same_rules(name):
+    rules = preset(name)
+    assert Rules.from_acpc(rules.to_acpc()) == rules
+
+
+def one_line(text: str) -> str:
+    return ";".join(text.replace("=", "").split("\n"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        one_line,
+        str.upper,
+        str.lower,
+        lambda text: text.replace(" = ", "="),
+        lambda text: text.replace("=", ""),
+        lambda text: "# a comment\n\n" + text.replace("limit\n", "limit # fixed\n", 1),
+        lambda text: text.replace("firstPlayer = 2 1 1 1", "firstPlayer = 2 1 1 1 1 1"),
+    ],
+)
+def test_definitions_are_free_of_case_separator_and_comments(change):
+    assert Rules.from_acpc(change(SERVER_LIMIT)) == preset("acpc-limit")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("numPlayers = 2", "numPlayers = 3", "two players"),
+        ("numRounds = 4", "numRounds = 5", "numRounds must be 1 to 4"),
+        ("numRounds = 4\n", "", "lacks numRounds"),
+        ("blind = 10 5", "blind = 10", "blind needs 2 numbers"),
+        ("blind = 10 5", "blind = ten five", "whole numbers"),
+        ("blind = 10 5", "blind = 10.5 5", "whole numbers"),
+        ("blind = 10 5", "blind = -10 5", "not negative"),
+        ("blind = 10 5", "blind = 0 0", "positive"),
+        ("raiseSize = 10 10 20 20", "raiseSize = 10 10 20", "raiseSize needs 4"),
+        ("raiseSize = 10 10 20 20", "raiseSize = 10 10 20 0", "positive entries"),
+        ("firstPlayer = 2 1 1 1", "firstPlayer = 2 1 1 3", "firstPlayer"),
+        ("numSuits = 4", "numSuits = 5", "4 suits"),
+        ("numRanks = 13", "numRanks = 2", "too small"),
+        ("numRanks = 13", "numJokers = 2", "'numJokers' is not a key"),
+        ("limit\n", "limit\nnolimit\n", "either limit or nolimit"),
+        ("limit\n", "", "either limit or nolimit"),
+        ("limit\n", "nolimit\n", "needs stacks"),
+    ],
+)
+def test_faulty_definitions_are_refused_by_name(old, new, message):
+    with pytest.raises(ValueError, match=message):
+        Rules.from_acpc(SERVER_LIMIT.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"betting": "pot-limit"},
+        {"board_cards": ()},
+        {"board_cards": (0, 3, 1, 1, 1)},
+        {"board_cards": (0, -3, 1, 1)},
+        {"first_player": (1, 0)},
+        {"first_player": (1, 0, 0, 2)},
+        {"blinds": (0, 0)},
+        {"bet_sizes": (10, 10)},
+        {"max_bets": None},
+        {"max_bets": (4, 4)},
+        {"stacks": (0, 100)},
+        {"cap_counts": "hand"},
+        {"num_hole_cards": 4},
+        {"num_hole_cards": 0},
+        {"num_ranks": 2},
+    ],
+)
+def test_impossible_rules_are_refused(change):
+    with pytest.raises(ValueError):  # noqa: PT011 - every message is about another field
+        replace(preset("acpc-limit"), **change)
+
+
+def test_a_cap_on_each_player_is_not_expressible():
+    rules = replace(preset("acpc-limit"), cap_counts="player")
+    with pytest.raises(ValueError, match="each player's own bets"):
+        rules.to_acpc()
+
+
+@given(st.data())
+def test_any_definition_gives_back_the_same_betting(data):
+    """Caps may be read back with or without the blind as a bet; what can be played is the same."""
+    rounds = data.draw(st.integers(1, 4))
+
+    def row(low: int, high: int):
+        return tuple(data.draw(st.lists(st.integers(low, high), min_size=rounds, max_size=rounds)))
+
+    limit = data.draw(st.booleans())
+    blinds = data.draw(st.tuples(st.integers(1, 9), st.integers(0, 9)))
+    rules = Rules(
+        betting="limit" if limit else "no-limit",
+        blinds=blinds,
+        stacks=None if limit else data.draw(st.tuples(st.integers(1, 30), st.integers(1, 30))),
+        bet_sizes=row(1, 9) if limit else (),
+        max_bets=row(0, 4) if limit else None,
+        blind_is_bet=data.draw(st.booleans()),
+        first_player=row(0, 1),
+        board_cards=row(0, 2),
+        num_ranks=data.draw(st.integers(3, 13)),
+    )
+    again = Rules.from_acpc(rules.to_acpc())
+    assert again.to_acpc() == rules.to_acpc()
+    ours, theirs = Betting.start(rules), Betting.start(again)
+    while not ours.is_over:
+        legal = ours.legal_actions()
+        assert legal == theirs.legal_actions()
+        action = data.draw(st.sampled_from(legal))
+        ours, theirs = ours.play(action), theirs.play(action)
+    assert theirs.is_over
