@@ -208,69 +208,116 @@ def board_strengths(boards: np.ndarray, deck: Deck, out: np.ndarray) -> np.ndarr
         deck: the deck that the numbers and the hand indices count in.
         out: uint16 [boards, deck.num_hands], modified in place.
     """
-    _strength_rows(np.ascontiguousarray(boards, dtype=np.int64), deck.cards, *strength_tables(), out)
+    tables = strength_tables()
+    card_sums = np.stack([tables.card_keys[deck.cards], tables.card_masks[deck.cards]], axis=1)
+    boards = np.ascontiguousarray(boards, dtype=np.int64)
+    _strength_rows(boards, card_sums, tables.displacements, tables.by_ranks, tables.by_flush, out)
     return out
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
-def _strength(key, mask, displacements, by_ranks, by_flush):
-    """Strength from the sum of card keys and the union of card masks."""
-    counts = key >> np.uint64(32)
-    flush = (counts + np.uint64(0x3333)) & np.uint64(0x8888)  # a nibble of 5 or more carries
-    if flush:
-        suit_bits = np.uint64(0)
-        while flush > np.uint64(8):
-            flush >>= np.uint64(4)
-            suit_bits += np.uint64(16)
-        # With seven cards a flush rules out four of a kind and a full house.
-        return by_flush[(mask >> suit_bits) & np.uint64(0x1FFF)]
-    h = (key & np.uint64(0xFFFFFFFF)) * np.uint64(0x9E3779B97F4A7C15)
-    slot = (h >> np.uint64(34)) + np.uint64(displacements[h >> np.uint64(51)])
-    return by_ranks[slot & np.uint64(0x1FFFF)]
+# Kernels. The passes over a block of hands are apart so that all but the rare flushes vectorise.
+
+_BLOCK = 256
 
 
 @nb.njit(cache=True, nogil=True)
 def _strength_batch(cards, card_keys, card_masks, displacements, by_ranks, by_flush, out):
     """Strengths of cards [hands, n] into out [hands]; index of the first bad hand, or -1."""
-    size = cards.shape[1]
-    for i in range(cards.shape[0]):
-        key, mask, total, seen = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
-        for j in range(size):
-            card = np.uint64(cards[i, j])
-            seen |= card
-            card &= np.uint64(63)
-            key += card_keys[card]
-            mask |= card_masks[card]
-            total += card_masks[card]
-        # A repeated card makes the sum of the masks differ from their union.
-        if mask != total or mask >> np.uint64(63) or seen > np.uint64(63):
-            return i
-        out[i] = _strength(key, mask, displacements, by_ranks, by_flush)
+    keys = np.empty(_BLOCK, np.uint64)
+    masks = np.empty(_BLOCK, np.uint64)
+    for start in range(0, cards.shape[0], _BLOCK):
+        block = cards[start : start + _BLOCK]
+        size = block.shape[0]
+        if _sum_cards(block, card_keys, card_masks, keys, masks):
+            for i in range(size):
+                if _sum_cards(block[i : i + 1], card_keys, card_masks, keys, masks):
+                    return start + i
+        _strengths_by_ranks(keys[:size], displacements, by_ranks, out[start : start + size])
+        _strengths_by_flush(keys[:size], masks[:size], by_flush, out[start : start + size])
     return -1
 
 
 @nb.njit(cache=True, nogil=True)
-def _strength_rows(boards, deck_cards, card_keys, card_masks, displacements, by_ranks, by_flush, out):
+def _sum_cards(cards, card_keys, card_masks, keys, masks):
+    """Sums of card keys and unions of card masks of cards [hands, n]; non-zero if a hand is bad."""
+    bad = np.uint64(0)
+    if cards.shape[1] == 7:
+        for i in range(cards.shape[0]):
+            key, mask, fault = _sum_hand(cards[i], 7, card_keys, card_masks)
+            keys[i], masks[i] = key, mask
+            bad |= fault
+    else:
+        for i in range(cards.shape[0]):
+            key, mask, fault = _sum_hand(cards[i], cards.shape[1], card_keys, card_masks)
+            keys[i], masks[i] = key, mask
+            bad |= fault
+    return bad
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _sum_hand(hand, size, card_keys, card_masks):
+    key, mask, total, seen = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+    for j in range(size):
+        card = np.uint64(hand[j])
+        seen |= card
+        card &= np.uint64(63)
+        key += card_keys[card]
+        mask |= card_masks[card]
+        total += card_masks[card]
+    # A repeated card makes the sum of the masks differ from their union.
+    return key, mask, (mask ^ total) | (mask >> np.uint64(63)) | (seen >> np.uint64(6))
+
+
+@nb.njit(cache=True, nogil=True)
+def _strengths_by_ranks(keys, displacements, by_ranks, out):
+    for i in range(keys.shape[0]):
+        h = (keys[i] & np.uint64(0xFFFFFFFF)) * np.uint64(0x9E3779B97F4A7C15)
+        slot = (h >> np.uint64(34)) + np.uint64(displacements[h >> np.uint64(51)])
+        out[i] = by_ranks[slot & np.uint64(0x1FFFF)]
+
+
+@nb.njit(cache=True, nogil=True)
+def _strengths_by_flush(keys, masks, by_flush, out):
+    """Strengths of the flushes among the hands; others are left as they are.
+
+    With seven cards a flush rules out four of a kind and a full house, so the flush decides.
+    """
+    for i in range(keys.shape[0]):
+        flush = ((keys[i] >> np.uint64(32)) + np.uint64(0x3333)) & np.uint64(0x8888)
+        if flush:  # some nibble counts five or more of a suit
+            suit_bits = np.uint64(0)
+            while flush > np.uint64(8):
+                flush >>= np.uint64(4)
+                suit_bits += np.uint64(16)
+            out[i] = by_flush[(masks[i] >> suit_bits) & np.uint64(0x1FFF)]
+
+
+@nb.njit(cache=True, nogil=True)
+def _strength_rows(boards, card_sums, displacements, by_ranks, by_flush, out):
     """Strengths of all hands on boards [boards, n] of deck numbers into out [boards, hands]."""
+    size, num_hands = card_sums.shape[0], out.shape[1]
+    hand_keys = np.empty(num_hands, np.uint64)
+    hand_masks = np.empty(num_hands, np.uint64)
+    hand = 0
+    for high in range(size):
+        for low in range(high):
+            hand_keys[hand] = card_sums[high, 0] + card_sums[low, 0]
+            hand_masks[hand] = card_sums[high, 1] | card_sums[low, 1]
+            hand += 1
+    keys = np.empty(num_hands, np.uint64)
+    masks = np.empty(num_hands, np.uint64)
     for row in range(boards.shape[0]):
         board_key, board_mask = np.uint64(0), np.uint64(0)
         for number in boards[row]:
-            board_key += card_keys[deck_cards[number]]
-            board_mask |= card_masks[deck_cards[number]]
-        hand = 0
-        for high in range(len(deck_cards)):
-            high_key = board_key + card_keys[deck_cards[high]]
-            high_mask = card_masks[deck_cards[high]]
-            for low in range(high):
-                low_mask = card_masks[deck_cards[low]]
-                strength = np.uint16(0)
-                if (high_mask | low_mask) & board_mask == np.uint64(0):
-                    strength = _strength(
-                        high_key + card_keys[deck_cards[low]],
-                        board_mask | high_mask | low_mask,
-                        displacements,
-                        by_ranks,
-                        by_flush,
-                    )
-                out[row, hand] = strength
-                hand += 1
+            board_key += card_sums[number, 0]
+            board_mask |= card_sums[number, 1]
+        for hand in range(num_hands):
+            keys[hand] = board_key + hand_keys[hand]
+            masks[hand] = board_mask | hand_masks[hand]
+        _strengths_by_ranks(keys, displacements, by_ranks, out[row])
+        three_suited = ((board_key >> np.uint64(32)) + np.uint64(0x5555)) & np.uint64(0x8888)
+        if three_suited:
+            _strengths_by_flush(keys, masks, by_flush, out[row])
+        for hand in range(num_hands):
+            if board_mask & hand_masks[hand]:
+                out[row, hand] = 0

@@ -1,0 +1,95 @@
+"""Arrays on disk: a folder with a JSON header and plain .npy files, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FORMAT = 1
+
+
+def save_arrays(path: Path, kind: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Write a folder beside its old version, sync it and rename it into place.
+
+    Args:
+        path: the folder; an old one of the same kind is replaced, anything else is left alone.
+        kind: what the folder holds, such as ``"strategy"``.
+        header: JSON values to keep with the arrays.
+        arrays: numeric arrays by name.
+
+    Raises ValueError if `path` exists and is not a folder of that kind.
+    """
+    path = Path(path)
+    if path.exists() and _read_header(path, kind) is None:  # refuse to overwrite what is not ours
+        raise ValueError(f"{path} exists and holds no {kind}: nothing was overwritten")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir()
+    entries = {}
+    for name, array in arrays.items():
+        array = np.ascontiguousarray(array)
+        with open(fresh / f"{name}.npy", "wb") as file:
+            np.save(file, array, allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
+        entries[name] = {"dtype": array.dtype.str, "shape": array.shape, "crc32": _checksum(array)}
+    text = json.dumps({"nashfold": kind, "format": FORMAT, **header, "arrays": entries}, indent=1)
+    with open(fresh / "header.json", "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    old = path.with_name(f".{path.name}.{os.getpid()}.old")
+    if path.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        path.rename(old)
+    fresh.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def load_arrays(
+    path: Path, kind: str, memory_map: bool = True
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and arrays of a folder written by `save_arrays`, checked against their checksums.
+
+    Raises ValueError where the folder is missing, of another kind or format, or damaged.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        raise ValueError(f"{path} is no {kind} folder: there is no such folder")
+    header = _read_header(path, kind)
+    if header is None:
+        raise ValueError(f"{path} holds no {kind}: it has no header.json of one")
+    if header["format"] != FORMAT:
+        raise ValueError(f"{path} has format {header['format']}, this version reads format {FORMAT}")
+    arrays = {}
+    for name, entry in header["arrays"].items():
+        file = path / f"{name}.npy"
+        try:
+            array = np.load(file, mmap_mode="r" if memory_map else None, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise ValueError(f"{kind} {path} is damaged: {file.name} cannot be read ({error})") from None
+        same_form = array.dtype.str == entry["dtype"] and list(array.shape) == entry["shape"]
+        if not same_form or _checksum(array) != entry["crc32"]:
+            raise ValueError(f"{kind} {path} is damaged: {file.name} is not the array that was written")
+        arrays[name] = array
+    return header, arrays
+
+
+def _read_header(path: Path, kind: str) -> dict[str, Any] | None:
+    """The header of a folder of that kind, or None."""
+    try:
+        header = json.loads((path / "header.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return header if isinstance(header, dict) and header.get("nashfold") == kind else None
+
+
+def _checksum(array: np.ndarray) -> int:
+    return zlib.crc32(memoryview(np.ascontiguousarray(array)).cast("B")) if array.size else 0

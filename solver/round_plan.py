@@ -1,0 +1,250 @@
+"""How the histories of each betting round are laid out for a walk: blocks, programs and lane maps.
+
+A history that leads into a round stands in a lane. Lanes whose betting within the round has the same
+shape are packed into blocks, and each shape is compiled to a program for `solver.rows`. Histories that
+the opponent's strategy never leads to are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import rows
+from .betting_tree import FOLD, SHOWDOWN, BettingTree
+from .lanes import LANES
+
+BEST_RESPONSE, EVALUATE = "best response", "evaluate"
+
+
+@dataclass
+class RoundPlan:
+    """The layout of one round for one player's walk.
+
+    Attributes:
+        entries: node behind each lane, int64 [block, LANES], -1 for padding.
+        block_program, programs, block_next, next_lane, block_leaf, amounts: as in `solver.rows`.
+        opponent_slots: int64 [block, opponent action, LANES]: where a lane's probability stands in a
+            row of the opponent's table, -1 for padding.
+        own_slots: the same for the player's own actions (walks that mix).
+        reach_slots, value_slots: scratch slots that the programs need.
+    """
+
+    entries: np.ndarray
+    block_program: np.ndarray
+    programs: np.ndarray
+    block_next: np.ndarray
+    next_lane: np.ndarray
+    block_leaf: np.ndarray
+    amounts: np.ndarray
+    opponent_slots: np.ndarray
+    own_slots: np.ndarray
+    reach_slots: int
+    value_slots: int
+
+    @property
+    def num_blocks(self) -> int:
+        return len(self.entries)
+
+    def chances(self, table: np.ndarray, slots: np.ndarray, dtype: type) -> np.ndarray:
+        """Probabilities [block, bucket, action, LANES] from a strategy's table [bucket, slot]."""
+        padded = np.concatenate([table, np.zeros((len(table), 1), table.dtype)], axis=1)
+        return np.ascontiguousarray(np.moveaxis(padded[:, slots], 0, 1), dtype)
+
+
+@dataclass
+class _Shape:
+    """Histories of a round whose betting has the same shape, and the program for it."""
+
+    places: list[int]  # nodes of the first history's betting in this round, depth first
+    lanes: list[list[int]] = field(default_factory=list)  # the same nodes for every history
+
+
+def round_plans(tree: BettingTree, player: int, mode: str, reachable: np.ndarray) -> list[RoundPlan]:
+    """The layout of every round for a walk that values the hands of `player`.
+
+    Args:
+        tree: the betting tree.
+        player: whose values are computed; the other one is the opponent.
+        mode: BEST_RESPONSE (maximise at the player's nodes) or EVALUATE (mix).
+        reachable: bool [node]: whether the strategies in play ever lead to a node.
+    """
+    entries = [0]
+    layouts: list[tuple[list[_Shape], np.ndarray]] = []
+    for index in range(tree.rules.num_rounds):
+        shapes: dict[tuple, _Shape] = {}
+        for entry in entries:
+            places, signature = _places(tree, entry, index)
+            shape = shapes.setdefault(signature, _Shape(places))
+            shape.lanes.append(places)
+        packed = list(shapes.values())
+        layouts.append((packed, _pack(packed)))
+        # What follows the same place of a shape stands together in the next round.
+        entries = [
+            lane[at]
+            for shape in packed
+            for at, place in enumerate(shape.places)
+            if _goes_on(tree, place, index)
+            for lane in shape.lanes
+            if reachable[lane[at]]
+        ]
+    plans: list[RoundPlan] = []
+    lane_of_next: dict[int, int] = {}
+    for index in reversed(range(tree.rules.num_rounds)):
+        shapes_here, lanes_here = layouts[index]
+        plans.append(_plan(tree, player, mode, reachable, index, shapes_here, lanes_here, lane_of_next))
+        flat = lanes_here.reshape(-1)
+        lane_of_next = {int(node): lane for lane, node in enumerate(flat) if node >= 0}
+    return plans[::-1]
+
+
+def _goes_on(tree: BettingTree, node: int, index: int) -> bool:
+    """Whether a node met in a round is settled in a later one: a new round, or an all-in showdown."""
+    if tree.kind[node] == SHOWDOWN:
+        return index + 1 < tree.rules.num_rounds
+    return bool(tree.round[node] > index)
+
+
+def _places(tree: BettingTree, entry: int, index: int) -> tuple[list[int], tuple]:
+    """Nodes of the betting of a round after an entry, depth first, and the signature of its shape."""
+    places: list[int] = []
+
+    def visit(node: int) -> tuple:
+        places.append(node)
+        kind = int(tree.kind[node])
+        if kind == FOLD or kind == SHOWDOWN or tree.round[node] > index:
+            return (kind if kind in (FOLD, SHOWDOWN) else "next",)
+        first = int(tree.first_child[node])
+        return (kind, *(visit(first + action) for action in range(tree.num_actions[node])))
+
+    signature = visit(entry)
+    return places, signature
+
+
+def _pack(shapes: list[_Shape]) -> np.ndarray:
+    """Entries [block, LANES] of all shapes, -1 for padding; a block belongs to one shape."""
+    blocks = []
+    for shape in shapes:
+        entries = [lane[0] for lane in shape.lanes]
+        entries += [-1] * (-len(entries) % LANES)
+        blocks.append(np.array(entries, np.int64).reshape(-1, LANES))
+    return np.concatenate(blocks) if blocks else np.empty((0, LANES), np.int64)
+
+
+def _plan(
+    tree: BettingTree,
+    player: int,
+    mode: str,
+    reachable: np.ndarray,
+    index: int,
+    shapes: list[_Shape],
+    entries: np.ndarray,
+    lane_of_next: dict[int, int],
+) -> RoundPlan:
+    compiled = [_compile(tree, player, mode, reachable, index, shape) for shape in shapes]
+    programs: list[tuple[int, int, int, int]] = []
+    block_program, block_next, block_leaf = [], [], []
+    next_lane, amounts = [], []
+    widths = [max((len(getattr(c, name)) for c in compiled), default=0) for name in ("opponent", "own")]
+    slots: list[list[np.ndarray]] = [[], []]
+    for shape, code in zip(shapes, compiled, strict=True):
+        start = len(programs)
+        programs += code.program
+        for first in range(0, len(shape.lanes), LANES):
+            lanes = np.array(shape.lanes[first : first + LANES]).T  # [place, lane]
+            pad = ((0, 0), (0, LANES - lanes.shape[1]))
+            block_program.append((start, len(programs)))
+            block_next.append(len(next_lane))
+            block_leaf.append(len(amounts))
+            for place in code.next_places:
+                row = [lane_of_next.get(int(node), -1) for node in lanes[place]]
+                next_lane.append(np.pad(np.array(row, np.int64), pad[1], constant_values=-1))
+            for place in code.leaf_places:
+                nodes = lanes[place]
+                chips = tree.spent[nodes].min(axis=1).astype(float)
+                chips = np.where(tree.folded[nodes] == player, -chips, chips)
+                amounts.append(np.pad(chips, pad[1]))
+            for side, pairs in enumerate((code.opponent, code.own)):
+                block = np.full((widths[side], LANES), -1, np.int64)
+                for row, (place, action) in enumerate(pairs):
+                    block[row, : lanes.shape[1]] = tree.action_slot[lanes[place]] + action
+                slots[side].append(block)
+    empty = np.zeros((1, LANES))
+    return RoundPlan(
+        entries=entries,
+        block_program=np.array(block_program, np.int64).reshape(-1, 2),
+        programs=np.array(programs, np.int64).reshape(-1, 4),
+        block_next=np.array(block_next, np.int64),
+        next_lane=np.array(next_lane or empty, np.int64),
+        block_leaf=np.array(block_leaf, np.int64),
+        amounts=np.array(amounts or empty),
+        opponent_slots=np.array(slots[0], np.int64).reshape(len(entries), widths[0], LANES),
+        own_slots=np.array(slots[1], np.int64).reshape(len(entries), widths[1], LANES),
+        reach_slots=max((code.reach_slots for code in compiled), default=1),
+        value_slots=max((code.value_slots for code in compiled), default=1),
+    )
+
+
+class _compile:  # noqa: N801 - used as a function whose result has several parts
+    """The program of a shape.
+
+    Attributes:
+        program: rows of (operation, target, source, entry).
+        leaf_places, next_places: places behind the entries of leaves and of NEXT.
+        opponent, own: (place, action) behind the entries of probabilities.
+        reach_slots, value_slots: scratch slots used.
+    """
+
+    def __init__(
+        self, tree: BettingTree, player: int, mode: str, reachable: np.ndarray, index: int, shape: _Shape
+    ):
+        self.tree, self.player, self.mode, self.index, self.shape = tree, player, mode, index, shape
+        self.program: list[tuple[int, int, int, int]] = []
+        self.leaf_places: list[int] = []
+        self.next_places: list[int] = []
+        self.opponent: list[tuple[int, int]] = []
+        self.own: list[tuple[int, int]] = []
+        self.reach_slots = self.value_slots = 1
+        self.place_of = {node: place for place, node in enumerate(shape.places)}
+        # A place that no lane's strategies lead to is left out of the program.
+        self.used = np.any([reachable[lane] for lane in shape.lanes], axis=0)
+        self._value(shape.places[0], 0, 0)
+
+    def _value(self, node: int, reach: int, target: int) -> None:
+        """Emit code that sets values[target] to the value of a node reached with reach[reach]."""
+        self.value_slots = max(self.value_slots, target + 1)
+        self.reach_slots = max(self.reach_slots, reach + 1)
+        tree, place = self.tree, self.place_of[node]
+        if _goes_on(tree, node, self.index):
+            self.program.append((rows.NEXT, target, reach, len(self.next_places)))
+            self.next_places.append(place)
+            return
+        if tree.num_actions[node] == 0:
+            operation = rows.FOLD if tree.kind[node] == FOLD else rows.SHOWDOWN
+            self.program.append((operation, target, reach, len(self.leaf_places)))
+            self.leaf_places.append(place)
+            return
+        is_own = tree.kind[node] == self.player
+        first_child = int(tree.first_child[node])
+        actions = [
+            action
+            for action in range(tree.num_actions[node])
+            if (is_own and self.mode == BEST_RESPONSE) or self.used[self.place_of[first_child + action]]
+        ]
+        # Subtrees first: the first child is computed in place, and a leaf needs no slots of its own.
+        actions.sort(key=lambda action: tree.num_actions[first_child + action] == 0)
+        for number, action in enumerate(actions):
+            child_reach, child_target = reach, target + (number > 0)
+            if not is_own:
+                child_reach = reach + 1
+                self.program.append((rows.REACH, child_reach, reach, len(self.opponent)))
+                self.opponent.append((place, action))
+            self._value(first_child + action, child_reach, child_target)
+            if is_own and self.mode == EVALUATE:
+                operation = rows.MIX if number else rows.SCALE
+                self.program.append((operation, target, child_target, len(self.own)))
+                self.own.append((place, action))
+            elif number:
+                operation = rows.MAXIMUM if is_own else rows.ADD
+                self.program.append((operation, target, child_target, 0))

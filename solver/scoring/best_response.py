@@ -1,0 +1,248 @@
+"""Best responses and expected values in the real game, exact or on sampled boards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import comb, nan, sqrt
+from queue import SimpleQueue
+from time import perf_counter
+
+import numpy as np
+
+from ...game.rules import Rules
+from ..lanes import FLOATS
+from ..public_tree import Deal, Scratch, Walk
+from ..strategy import Strategy, open_strategy
+
+
+@dataclass(frozen=True)
+class Exploitability:
+    """What best responses win against a strategy in the real game, in milli big blinds per hand.
+
+    Attributes:
+        mbb_per_hand: average over the two positions; the plug-in figure when boards were sampled.
+        nash_conv: sum over the two positions.
+        kind: "exact"; "estimate" (sampled boards); "lower bound".
+        per_position: winnings of the responder as player 0 and as player 1.
+        standard_error: of mbb_per_hand; 0 when exact.
+        lower_bound: with sampled boards an unbiased estimate of a lower bound (choices before the first
+            board made on one half of the sample and valued on the other, averaged over both ways); the
+            value itself when exact.
+        lower_bound_standard_error: of lower_bound.
+        flops: number of second-round boards walked (sampled), or of all there are.
+        strategy: name of the strategy.
+        seconds: time taken.
+    """
+
+    mbb_per_hand: float
+    nash_conv: float
+    kind: str
+    per_position: tuple[float, float]
+    standard_error: float
+    lower_bound: float
+    lower_bound_standard_error: float
+    flops: int
+    strategy: str = ""
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        if self.kind == "exact":
+            return f"{self.mbb_per_hand:.3f} mbb/h (exact)"
+        return (
+            f"{self.mbb_per_hand:.1f} +- {self.standard_error:.1f} mbb/h (estimate on {self.flops} flops; "
+            f"lower bound {self.lower_bound:.1f} +- {self.lower_bound_standard_error:.1f})"
+        )
+
+
+BoardProgress = Callable[[int, int], None]
+"""Called with the boards done and the boards in all."""
+
+
+def best_response(
+    strategy: Strategy | str,
+    flops: str | int = "all",
+    seed: int = 0,
+    *,
+    rules: Rules | None = None,
+    threads: int | None = None,
+    precision: str | None = None,
+    progress: BoardProgress | None = None,
+) -> Exploitability:
+    """Exploitability of a strategy in the real game: best responses see real cards, not buckets.
+
+    With `flops="all"` it is exact. With a number, so many flops are drawn by weight; play after the flop
+    is exact on each, values are weighted by the inverse of the flop's probability, and only the choices
+    before the flop, made for each class of hands, see sampling noise.
+
+    Args:
+        strategy: a strategy, a path, or a built-in name (with `rules`).
+        flops: "all" or the number of second-round boards to draw.
+        seed: of the draw.
+        rules: the game, where the strategy does not say.
+        threads: default: as many as there are cores. The result does not depend on it.
+        precision: "single" or "double" for the arrays below the first round; default: double for decks
+            below 52 cards and for three-card boards, else single.
+        progress: called after each board.
+
+    Raises ValueError for an unknown strategy, rules that do not fit, or a bad number of flops.
+    """
+    started = perf_counter()
+    opponent = open_strategy(strategy, rules)
+    walks = [Walk(player, opponent, precision=_precision(opponent, precision)) for player in (0, 1)]
+    values = _board_values(walks, flops, seed, threads, progress)
+    name = opponent.name
+    if isinstance(values, _Exact):
+        per_position = [float(walk.root.values(total)[0].mean()) for walk, total in zip(walks, values.total, strict=True)]
+        return _report(name, "exact", per_position, 0.0, None, 0.0, values.boards, started)
+    plug_in, halves = [], [slice(0, None, 2), slice(1, None, 2)]
+    fitted: list[list[np.ndarray]] = [[], []]  # by half that is valued, by position: a value a draw
+    for walk, draws in zip(walks, values.draws, strict=True):
+        _, choices = walk.root.values(draws.mean(axis=0))
+        plug_in.append(np.array([walk.root.values(draw, choices)[0].mean() for draw in draws]))
+        for half in (0, 1):
+            if len(draws) > 1:
+                _, choices = walk.root.values(draws[halves[1 - half]].mean(axis=0))
+                valued = draws[halves[half]]
+                fitted[half].append(np.array([walk.root.values(draw, choices)[0].mean() for draw in valued]))
+    per_position = [float(draws.mean()) for draws in plug_in]
+    lower = [np.mean(half, axis=0) for half in fitted if half]
+    lower_bound = float(np.mean([half.mean() for half in lower])) if lower else nan
+    lower_error = sqrt(sum(_standard_error(half) ** 2 for half in lower)) / 2 if lower else nan
+    error = _standard_error(np.mean(plug_in, axis=0))
+    return _report(name, "estimate", per_position, error, lower_bound, lower_error, len(plug_in[0]), started)
+
+
+def expected_value(
+    a: Strategy | str,
+    b: Strategy | str,
+    flops: str | int = "all",
+    seed: int = 0,
+    *,
+    rules: Rules | None = None,
+    threads: int | None = None,
+    precision: str | None = None,
+    progress: BoardProgress | None = None,
+) -> float:
+    """Milli big blinds per hand that strategy `a` wins against `b`, averaged over the two positions.
+
+    Arguments as in `best_response`; with sampled flops an unbiased estimate.
+    """
+    known = [s.rules for s in (a, b) if isinstance(s, Strategy)]
+    first = open_strategy(a, rules or next(iter(known), None))
+    second = open_strategy(b, first.rules)
+    walks = [
+        Walk(player, second, own=first, precision=_precision(first, precision)) for player in (0, 1)
+    ]
+    values = _board_values(walks, flops, seed, threads, progress)
+    totals = values.total if isinstance(values, _Exact) else [draws.mean(axis=0) for draws in values.draws]
+    return float(np.mean([walk.root.values(total)[0].mean() for walk, total in zip(walks, totals, strict=True)]))
+
+
+@dataclass
+class _Exact:
+    """By walk, double [lane, hand]: values of the second round summed over all boards."""
+
+    total: list[np.ndarray]
+    boards: int
+
+
+@dataclass
+class _Sampled:
+    """By walk, double [draw, lane, hand]: each an unbiased estimate of that sum."""
+
+    draws: list[np.ndarray]
+
+
+def _board_values(
+    walks: list[Walk], flops: str | int, seed: int, threads: int | None, progress: BoardProgress | None
+) -> _Exact | _Sampled:
+    deals = walks[0].first_deals()
+    deck, count = walks[0].deck, walks[0].rules.board_cards[1]
+    if flops == "all":
+        chosen, weights = list(range(len(deals))), None
+    else:
+        if not isinstance(flops, int) or isinstance(flops, bool) or flops < 1:
+            raise ValueError(f'flops must be "all" or a positive number of flops, not {flops!r}')
+        orbits = np.array([deal.orbit for deal in deals])
+        drawn = np.random.default_rng(seed).choice(len(deals), size=flops, p=orbits / orbits.sum())
+        distinct, weights = np.unique(drawn, return_inverse=True)
+        chosen = distinct.tolist()
+    # Beside two hands every board of free cards is equally likely.
+    chance = 1.0 / comb(deck.size - 4, count)
+    found: list[list[np.ndarray]] = [[] for _ in walks]
+    total = [np.zeros((len(walk.root.next_nodes), deck.num_hands)) for walk in walks]
+    for done, values in enumerate(_walk_boards(walks, [deals[i] for i in chosen], threads), 1):
+        for side, value in enumerate(values):
+            if weights is None:
+                total[side] += chance * deals[chosen[done - 1]].orbit * value
+            else:
+                found[side].append(walks[side].symmetrised(chance * comb(deck.size, count) * value))
+        if progress:
+            progress(done, len(chosen))
+    if weights is None:
+        total = [walk.symmetrised(values) for walk, values in zip(walks, total, strict=True)]
+        return _Exact(total, len(chosen))
+    return _Sampled([np.array(values)[weights] for values in found])
+
+
+def _walk_boards(walks: list[Walk], deals: list[Deal], threads: int | None) -> Iterator[list[np.ndarray]]:
+    """For each board the values of every walk, in the order of the boards whatever the threads."""
+    threads = threads or os.cpu_count() or 1
+    free: SimpleQueue[list[Scratch]] = SimpleQueue()
+    for _ in range(min(threads, len(deals))):
+        free.put([Scratch(walk) for walk in walks])
+
+    def work(deal: Deal) -> list[np.ndarray]:
+        scratch = free.get()
+        try:
+            return [walk.deal_values(deal, own) for walk, own in zip(walks, scratch, strict=True)]
+        finally:
+            free.put(scratch)
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            yield from pool.map(work, deals)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # an interrupt does not wait for boards not yet begun
+            raise
+
+
+def _precision(strategy: Strategy, precision: str | None) -> str:
+    if precision is not None:
+        if precision not in FLOATS:
+            raise ValueError(f"precision must be {' or '.join(FLOATS)}, not {precision!r}")
+        return precision
+    rules = strategy.rules
+    return "single" if rules.deck.size == 52 and rules.num_rounds > 2 else "double"
+
+
+def _standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / sqrt(len(values))) if len(values) > 1 else nan
+
+
+def _report(
+    name: str,
+    kind: str,
+    per_position: list[float],
+    error: float,
+    lower_bound: float | None,
+    lower_error: float,
+    flops: int,
+    started: float,
+) -> Exploitability:
+    total = sum(per_position)
+    return Exploitability(
+        mbb_per_hand=total / 2,
+        nash_conv=total,
+        kind=kind,
+        per_position=(per_position[0], per_position[1]),
+        standard_error=error,
+        lower_bound=total / 2 if lower_bound is None else lower_bound,
+        lower_bound_standard_error=lower_error,
+        flops=flops,
+        strategy=name,
+        seconds=perf_counter() - started,
+    )

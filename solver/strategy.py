@@ -1,0 +1,237 @@
+"""Strategies: probabilities at any state of the real game, saved, loaded and built in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ..abstraction.arrays import load_arrays, save_arrays
+from ..abstraction.buckets import (
+    AbstractionConfig,
+    CardAbstraction,
+    RoundConfig,
+    build_abstraction,
+    trivial_abstraction,
+)
+from ..abstraction.equity import Progress
+from ..game.betting import Action, Betting
+from ..game.cards import hand_index
+from ..game.hand import Hand, Observation
+from ..game.rules import Rules
+from .betting_tree import BettingTree, betting_tree
+
+
+class Strategy:
+    """A behaviour strategy for both positions: a table by bucket on a betting tree.
+
+    Attributes:
+        tree: the betting tree.
+        abstraction: which hands share a row.
+        tables: by round, float32 [bucket, slot]: probabilities of the actions; a node's actions begin
+            at `tree.action_slot`.
+        name: what it is called in reports.
+    """
+
+    def __init__(
+        self, tree: BettingTree, abstraction: CardAbstraction, tables: list[np.ndarray], name: str = "strategy"
+    ):
+        abstraction.check_fits(tree.rules)
+        for index, table in enumerate(tables):
+            shape = (abstraction.num_buckets[index], tree.num_slots[index])
+            if table.shape != shape:
+                raise ValueError(f"the table of round {index} has shape {table.shape}, it should have {shape}")
+        self.tree, self.abstraction, self.tables, self.name = tree, abstraction, tables, name
+
+    @property
+    def rules(self) -> Rules:
+        return self.tree.rules
+
+    def node_probabilities(
+        self, betting: Betting, hole: tuple[int, ...], board: tuple[int, ...]
+    ) -> dict[Action, float]:
+        """Probabilities of the legal actions for the player to act, from the cards he sees."""
+        if betting.is_over:
+            raise ValueError("the hand is over: nobody acts")
+        node = self.tree.find(betting)
+        number = self.abstraction.deck.number
+        hand = np.array(hand_index(number(hole[0]), number(hole[1])))
+        cards = np.array([number(card) for card in board], np.int64)
+        bucket = self.abstraction.lookup(betting.round, hand, cards)
+        slot = int(self.tree.action_slot[node])
+        actions = self.tree.actions[node]
+        row = self.tables[betting.round][bucket, slot : slot + len(actions)]
+        return dict(zip(actions, row.tolist(), strict=True))
+
+    def probabilities(self, state: Hand | Observation) -> dict[str, float]:
+        """Probability of each legal action (by its text) for the player to act.
+
+        Raises ValueError when the hand is over or of other rules.
+        """
+        if state.rules != self.rules:
+            raise ValueError(f"the strategy is for {self.rules.name}, the hand is of {state.rules.name}")
+        found = self.node_probabilities(state.betting, _own_cards(state), state.board)
+        return {str(action): probability for action, probability in found.items()}
+
+    def player(self, seed: int = 0) -> Callable[[Observation], str]:
+        """A player for `play_match` that draws its actions from the strategy."""
+        return strategy_player(self, seed)
+
+    def to_openspiel(self, game):
+        """The strategy as an OpenSpiel policy for a `python_holdem` game of the same rules."""
+        from .openspiel_policy import StrategyPolicy
+
+        return StrategyPolicy(game, self)
+
+    def save(self, path: str | Path) -> None:
+        """Write a folder with header.json and one array a round; the abstraction stays in its cache."""
+        header = {
+            "name": self.name,
+            "rules": {"name": self.rules.name, "acpc": self.rules.to_acpc()},
+            "abstraction": {"hash": self.abstraction.hash, **self.abstraction.config.description()},
+        }
+        arrays = {f"round{index}": table for index, table in enumerate(self.tables)}
+        save_arrays(Path(path), "strategy", header, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path, progress: Progress | None = None) -> Strategy:
+        """Read a strategy folder (or a run's); the abstraction comes from the cache or is built again.
+
+        Raises ValueError where there is none or it is damaged.
+        """
+        path = Path(path)
+        if (path / "strategy").is_dir():
+            path = path / "strategy"
+        header, arrays = load_arrays(path, "strategy")
+        try:
+            rules = replace(Rules.from_acpc(header["rules"]["acpc"]), name=header["rules"]["name"])
+            rounds = tuple(RoundConfig(*entry) for entry in header["abstraction"]["rounds"])
+            config = AbstractionConfig(rules, rounds, header["abstraction"]["recall"])
+            tables = [arrays[f"round{index}"] for index in range(rules.num_rounds)]
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"strategy {path} is damaged: its header lacks {error}") from None
+        if config.hash != header["abstraction"]["hash"]:
+            raise ValueError(
+                f"strategy {path} needs abstraction {header['abstraction']['hash']}, which this version of "
+                f"nashfold no longer builds (its own is {config.hash})"
+            )
+        return cls(betting_tree(rules), build_abstraction(config, progress), tables, header["name"])
+
+
+def _own_cards(state: Hand | Observation) -> tuple[int, ...]:
+    if isinstance(state, Observation):
+        if state.to_act is not None and state.to_act != state.player:
+            raise ValueError(f"player {state.to_act} is to act, not player {state.player}")
+        return state.hole
+    if state.to_act is None:
+        raise ValueError("the hand is over: nobody acts")
+    return state.hole[state.to_act]
+
+
+def strategy_player(strategy: Strategy | BuiltIn, seed: int = 0) -> Callable[[Observation], str]:
+    """A player for `play_match` that draws its actions from a strategy."""
+    rng = np.random.default_rng(seed)
+
+    def act(observation: Observation) -> str:
+        draw = rng.random()
+        text = ""
+        for text, probability in strategy.probabilities(observation).items():
+            draw -= probability
+            if draw < 0:
+                return text
+        return text  # rounding left a sliver: the last action
+
+    return act
+
+
+class BuiltIn:
+    """A strategy that looks at no cards, for any rules; `table` makes it a Strategy."""
+
+    def __init__(self, name: str):
+        if name not in BUILT_INS:
+            raise ValueError(f"unknown strategy {name!r}: a path, or one of {', '.join(BUILT_INS)}")
+        self.name = name
+
+    def action_probabilities(self, betting: Betting) -> dict[Action, float]:
+        """Probability of the actions that it takes at all."""
+        passive = betting.passive_actions()
+        sizes = _menu_raises(betting)
+        if self.name == "always-fold":
+            return {passive[0]: 1.0}
+        if self.name == "always-call" or (self.name != "random" and not sizes):
+            return {passive[-1]: 1.0}
+        if self.name == "always-raise":
+            return {sizes[0]: 1.0}
+        if self.name == "call-or-raise":
+            return {passive[-1]: 0.5, sizes[0]: 0.5}
+        choices = passive + sizes
+        return {action: 1.0 / len(choices) for action in choices}
+
+    def probabilities(self, state: Hand | Observation) -> dict[str, float]:
+        """Probability of each action that it takes at all, by its text."""
+        _own_cards(state)
+        return {str(action): p for action, p in self.action_probabilities(state.betting).items()}
+
+    def table(self, rules: Rules) -> Strategy:
+        """The same as a table with one bucket a round, for the walks."""
+        tree = betting_tree(rules)
+        tables = [np.zeros((1, slots), np.float32) for slots in tree.num_slots]
+        states = [Betting.start(rules)] + [None] * (len(tree) - 1)
+        for node in range(len(tree)):
+            betting = states[node]
+            assert betting is not None
+            for number, action in enumerate(tree.actions[node]):
+                states[tree.first_child[node] + number] = betting.play(action)
+            if tree.actions[node]:
+                slot = tree.action_slot[node]
+                for action, probability in self.action_probabilities(betting).items():
+                    place = slot + tree.actions[node].index(action)
+                    tables[betting.round][0, place] = probability
+            states[node] = None
+        return Strategy(tree, trivial_abstraction(rules), tables, self.name)
+
+
+BUILT_INS = {
+    "always-fold": "folds when it can, else checks",
+    "always-call": "checks and calls",
+    "always-raise": "bets and raises (no-limit: the pot), calls at the cap",
+    "call-or-raise": "calls or raises, one half each; never folds, calls at the cap",
+    "random": "uniform over fold, call and raise (no-limit: the pot and all-in)",
+}
+
+
+def _menu_raises(betting: Betting) -> list[Action]:
+    """The raises that built-in strategies know: limit: the one; no-limit: the pot and all-in."""
+    bounds = betting.raise_bounds()
+    if bounds is None:
+        return []
+    low, high = bounds
+    if betting.rules.betting == "limit":
+        return [betting.raise_action(high)]
+    assert betting.to_act is not None
+    highest = max(betting.spent)
+    pot_after_call = betting.pot + highest - betting.spent[betting.to_act]
+    pot = highest + pot_after_call - betting.round_start[betting.to_act]
+    return [betting.raise_action(amount) for amount in sorted({min(max(pot, low), high), high})]
+
+
+def open_strategy(source: str | Path | Strategy, rules: Rules | None = None) -> Strategy:
+    """A strategy from a path, a run folder, a built-in name (which needs rules) or as it is.
+
+    Raises ValueError for an unknown name, a damaged folder, or rules other than the strategy's.
+    """
+    if isinstance(source, Strategy):
+        strategy = source
+    elif str(source) in BUILT_INS:
+        if rules is None:
+            raise ValueError(f"the built-in strategy {source} needs rules: name a preset")
+        strategy = BuiltIn(str(source)).table(rules)
+    elif not Path(source).exists():
+        raise ValueError(f"unknown strategy {str(source)!r}: a path, or one of {', '.join(BUILT_INS)}")
+    else:
+        strategy = Strategy.load(source)
+    if rules is not None and strategy.rules != rules:
+        raise ValueError(f"the strategy is for {strategy.rules.name}, not for {rules.name}")
+    return strategy
