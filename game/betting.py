@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .rules import Rules
 
 
-class IllegalAction(ValueError):
+class IllegalAction(ValueError):  # noqa: N818 - the published name
     """An action that the rules do not allow now; the message names what was legal."""
 
 
@@ -120,11 +120,7 @@ class Betting:
     @property
     def is_all_in_showdown(self) -> bool:
         """Whether the betting ended with an all-in before the last round was played out."""
-        return (
-            self.is_over
-            and self.folded is None
-            and (self.is_all_in(0) or self.is_all_in(1))
-        )
+        return self.is_over and self.folded is None and (self.is_all_in(0) or self.is_all_in(1))
 
     def is_all_in(self, player: int) -> bool:
         return self.rules.stacks is not None and self.spent[player] >= self.rules.stacks[player]
@@ -168,7 +164,7 @@ class Betting:
         return [FOLD, CALL] if owes else [CHECK]
 
     def legal_actions(self) -> list[Action]:
-        """Fold, check or call, then every size ascending. No fold where nothing is owed; [] when over."""
+        """Fold (if chips are owed), check or call, then every size ascending; [] when over."""
         actions = self.passive_actions()
         bounds = self.raise_bounds()
         if bounds is not None:

@@ -43,7 +43,7 @@ class _Table:
         return self.betting.is_over
 
     def legal_actions(self) -> list[Action]:
-        """Fold, check or call, then every size ascending. No fold where nothing is owed; [] when over."""
+        """Fold (if chips are owed), check or call, then every size ascending; [] when over."""
         return self.betting.legal_actions()
 
 

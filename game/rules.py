@@ -10,6 +10,23 @@ from .cards import Deck
 NO_CAP = 255  # the ACPC server's default for maxRaises: in effect no cap
 
 
+_ACPC_KEYS = (
+    "numPlayers",
+    "numRounds",
+    "stack",
+    "blind",
+    "raiseSize",
+    "firstPlayer",
+    "maxRaises",
+    "numSuits",
+    "numRanks",
+    "numHoleCards",
+    "numBoardCards",
+    "limit",
+    "nolimit",
+)
+
+
 @dataclass(frozen=True)
 class Rules:
     """Rules of a heads-up game. Chips are integers; tuples over rounds have one entry a round.
@@ -139,20 +156,16 @@ class Rules:
         value it does not know, and for games of more than two players.
         """
         values: dict[str, list[str]] = {}
-        keys = {
-            key.lower(): key
-            for key in (
-                "numPlayers numRounds stack blind raiseSize firstPlayer maxRaises numSuits numRanks "
-                "numHoleCards numBoardCards limit nolimit"
-            ).split()
-        }
+        keys = {key.lower(): key for key in _ACPC_KEYS}
         for raw in re.split(r"[\n;]", text):
             line = raw.split("#")[0].replace("=", " ").strip()
             if not line or re.fullmatch(r"(end\s*)?gamedef", line, re.IGNORECASE):
                 continue
             word, *rest = line.split()
             if word.lower() not in keys:
-                raise ValueError(f"{word!r} is not a key of an ACPC game definition: {', '.join(keys.values())}")
+                raise ValueError(
+                    f"{word!r} is not a key of an ACPC game definition: {', '.join(keys.values())}"
+                )
             values[keys[word.lower()]] = rest
 
         def numbers(key: str, count: int, default: list[int] | None = None) -> tuple[int, ...]:

@@ -570,6 +570,9 @@ def test_tensors_hold_the_pieces_that_their_names_say():
         [0, 0, 1, 700],
     ]
     assert not betting[5:].any()
+    limped = deal(game, actions=["call", "check", "bet:100", "raise-to:250", "call", "bet:100"])
+    observer.set_from(limped, 0)
+    assert observer.dict["betting"][:6, 3].tolist() == [0, 0, 200, 350, 0, 450]
     plain = observation.make_observation(game, pyspiel.IIGObservationType(perfect_recall=False))
     plain.set_from(state, 1)
     assert plain.dict["contribution"].tolist() == [700, 400]
