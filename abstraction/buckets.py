@@ -107,12 +107,18 @@ class AbstractionConfig:
         """From the keys of an ABSTRACTION.toml; ValueError for unknown or missing ones."""
         known = {"rules", "recall", "seed", "round"}
         if unknown := set(values) - known:
-            raise ValueError(f"unknown key {min(unknown)!r}: an abstraction has {', '.join(sorted(known))}")
+            raise ValueError(
+                f"unknown key {min(unknown)!r}: an abstraction has {', '.join(sorted(known))}"
+            )
         if not isinstance(values.get("rules"), str) or not isinstance(values.get("round"), list):
             raise ValueError('an abstraction needs rules = "NAME" and one [[round]] table a round')
         rounds = []
         for table in values["round"]:
-            if not isinstance(table, dict) or "feature" not in table or set(table) - {"feature", "buckets"}:
+            if (
+                not isinstance(table, dict)
+                or "feature" not in table
+                or set(table) - {"feature", "buckets"}
+            ):
                 raise ValueError("a [[round]] table has the keys feature and buckets")
             rounds.append(RoundConfig(**table))
         rest = {key: values[key] for key in ("recall", "seed") if key in values}
@@ -181,7 +187,9 @@ class CardAbstraction:
             )
         number = self.deck.number
         hand = hand_index(number(hole[0]), number(hole[1]))
-        return int(self.lookup(round_index, np.array(hand), np.array([number(card) for card in board], int)))
+        return int(
+            self.lookup(round_index, np.array(hand), np.array([number(card) for card in board], int))
+        )
 
     def check_fits(self, rules: Rules) -> None:
         """ValueError unless the abstraction is for the cards of these rules."""
@@ -199,7 +207,8 @@ class CardAbstraction:
         """Whether a renaming of suits that leaves a board alone never changes a bucket (checked)."""
         if self._invariant is None:
             self._invariant = all(
-                is_suit_invariant(matrix, self.boards(index)) for index, matrix in enumerate(self.matrices)
+                is_suit_invariant(matrix, self.boards(index))
+                for index, matrix in enumerate(self.matrices)
             )
         return self._invariant
 

@@ -35,7 +35,9 @@ def strength_table(boards: Boards, progress: Progress | None = None) -> np.ndarr
     return out
 
 
-def last_round_equity(strength: np.ndarray, boards: Boards, progress: Progress | None = None) -> np.ndarray:
+def last_round_equity(
+    strength: np.ndarray, boards: Boards, progress: Progress | None = None
+) -> np.ndarray:
     """uint16 [board_row, hand]: 2 * wins + ties against the hands that are still possible.
 
     Divide by ``2 * num_opponents(boards.deck, boards.size)`` for the equity. 0 for dead hands.
@@ -54,7 +56,9 @@ def last_round_equity(strength: np.ndarray, boards: Boards, progress: Progress |
     return out
 
 
-def earlier_sums(table: np.ndarray, boards: Boards, size: int, progress: Progress | None = None) -> np.ndarray:
+def earlier_sums(
+    table: np.ndarray, boards: Boards, size: int, progress: Progress | None = None
+) -> np.ndarray:
     """int64 [board_row, hand]: sums of a table over all completions of the boards of a smaller size.
 
     Args:

@@ -1,1 +1,1 @@
-
+"""Studies, figures and the command line."""

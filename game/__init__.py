@@ -1,8 +1,10 @@
-"""The game as facts: cards, rules, hands. Knows nothing of solving."""
+"""The game as facts: cards, rules, hands, matches. Knows nothing of solving."""
 
 from .betting import Action, Betting, IllegalAction
 from .cards import Deck, format_cards, parse_cards
 from .hand import Hand, Observation, new_hand
+from .match import MatchResult, play_match
+from .ranges import parse_range
 from .rules import PRESETS, Rules, preset
 from .strength import hand_strength
 
@@ -13,11 +15,14 @@ __all__ = [
     "Deck",
     "Hand",
     "IllegalAction",
+    "MatchResult",
     "Observation",
     "Rules",
     "format_cards",
     "hand_strength",
     "new_hand",
     "parse_cards",
+    "parse_range",
+    "play_match",
     "preset",
 ]

@@ -1,1 +1,22 @@
+"""From a game and an abstraction to a strategy, and the scoring of strategies in the real game."""
 
+from .betting_tree import BettingTree, betting_tree
+from .run import Run, SolveConfig, solve
+from .scoring.best_response import Exploitability, best_response, expected_value
+from .strategy import BUILT_INS, BuiltIn, Strategy, open_strategy, strategy_player
+
+__all__ = [
+    "BUILT_INS",
+    "BettingTree",
+    "BuiltIn",
+    "Exploitability",
+    "Run",
+    "SolveConfig",
+    "Strategy",
+    "best_response",
+    "betting_tree",
+    "expected_value",
+    "open_strategy",
+    "solve",
+    "strategy_player",
+]

@@ -64,7 +64,9 @@ class BettingTree:
             return int(self.first_child[node]) + self.actions[node].index(action)
         except ValueError:
             legal = ", ".join(map(str, self.actions[node]))
-            raise ValueError(f"the betting tree has no {action} here, only {legal or 'nothing'}") from None
+            raise ValueError(
+                f"the betting tree has no {action} here, only {legal or 'nothing'}"
+            ) from None
 
     def find(self, betting: Betting) -> int:
         """The node of a state of the betting; ValueError if it is not in the tree."""

@@ -55,7 +55,9 @@ class ExternalSampling:
         threads: int = 1,
     ):
         if scheme not in SCHEMES:
-            raise ValueError(f"unknown scheme {scheme!r} for external sampling: choose {' or '.join(SCHEMES)}")
+            raise ValueError(
+                f"unknown scheme {scheme!r} for external sampling: choose {' or '.join(SCHEMES)}"
+            )
         abstraction.check_fits(tree.rules)
         self.tree, self.abstraction, self.tables = tree, abstraction, tables
         self.scheme, self.seed, self.threads = scheme, seed, threads
@@ -84,7 +86,15 @@ class ExternalSampling:
         action_values = np.empty((self._depth, int(self.tree.num_actions.max())))
         linear = self.scheme == "lcfr"
         return _iterate(
-            first, linear, self.seed, self._nodes, rows, outcome, self.tables.values, frames, action_values
+            first,
+            linear,
+            self.seed,
+            self._nodes,
+            rows,
+            outcome,
+            self.tables.values,
+            frames,
+            action_values,
         )
 
     def _deal(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -101,7 +111,10 @@ class ExternalSampling:
             buckets = self.abstraction.lookup(index, hands, dealt)
             rows[:, :, index] = self.tables.row_start(index, buckets.astype(np.int64))
         real = self._deck_cards[cards].astype(np.uint8)
-        both = [hand_strength(np.concatenate([real[:, 2 * p : 2 * p + 2], real[:, 4:]], axis=1)) for p in (0, 1)]
+        both = [
+            hand_strength(np.concatenate([real[:, 2 * p : 2 * p + 2], real[:, 4:]], axis=1))
+            for p in (0, 1)
+        ]
         return rows, np.sign(both[0] - both[1]).astype(np.int8)
 
 

@@ -77,7 +77,9 @@ class Walk:
         self.tree: BettingTree = opponent.tree
         self.rules, self.deck, self.player = self.tree.rules, self.tree.rules.deck, player
         if own is not None and own.rules != self.rules:
-            raise ValueError(f"the strategies are for {self.rules.name} and {own.rules.name}: not the same")
+            raise ValueError(
+                f"the strategies are for {self.rules.name} and {own.rules.name}: not the same"
+            )
         if self.rules.num_hole_cards != 2 or self.rules.board_cards[0] != 0 or self.rules.num_rounds < 2:
             raise ValueError(f"{self.rules.name} is not a hold'em game: two hole cards, then boards")
         self.opponent, self.own = opponent, own
@@ -85,7 +87,11 @@ class Walk:
         invariant = all(s.abstraction.is_suit_invariant for s in (opponent, own) if s is not None)
         if merge_suits and not invariant:
             raise ValueError("suit-equivalent cards cannot be merged: the abstraction tells them apart")
-        size = len(suit_permutations(self.deck)) if (invariant if merge_suits is None else merge_suits) else 1
+        size = (
+            len(suit_permutations(self.deck))
+            if (invariant if merge_suits is None else merge_suits)
+            else 1
+        )
         self.group = tuple(range(size))
         sides: list[Strategy | None] = [opponent, opponent]
         sides[player] = own
@@ -93,7 +99,9 @@ class Walk:
         mode = BEST_RESPONSE if own is None else EVALUATE
         self.plans = round_plans(self.tree, player, mode, self.reachable)
         self.root = _Root(self)
-        self._chances = [self._packed(opponent, r, "opponent_slots") for r in range(self.rules.num_rounds)]
+        self._chances = [
+            self._packed(opponent, r, "opponent_slots") for r in range(self.rules.num_rounds)
+        ]
         self._own_chances = [
             self._packed(own, r, "own_slots") if own else np.zeros((1, 1, 1, LANES), self.dtype)
             for r in range(self.rules.num_rounds)
@@ -174,7 +182,9 @@ class Walk:
             scratch.by_card,
         )  # fmt: skip
 
-    def _buckets(self, strategy: Strategy, index: int, board: np.ndarray, hands: np.ndarray) -> np.ndarray:
+    def _buckets(
+        self, strategy: Strategy, index: int, board: np.ndarray, hands: np.ndarray
+    ) -> np.ndarray:
         row, permutation = canonical_boards(self.deck, len(board)).locate(board)
         moved = suit_permutations(self.deck).hands[permutation, hands]
         return strategy.abstraction.matrices[index][row, moved].astype(np.int64)
@@ -186,7 +196,7 @@ class Scratch:
     Attributes:
         reach_in, values_in: by round, [block, hand, LANES].
         reach, values: [slot, hand, LANES].
-        by_card: [card, LANES]; strength: uint16 [1, hand].
+        by_card: [2, card + 1, LANES]; strength: uint16 [1, hand].
         amounts: the plans' amounts in the walk's precision.
     """
 
@@ -197,7 +207,7 @@ class Scratch:
         self.values_in.append(np.zeros((1, hands, LANES), dtype))
         self.reach = np.zeros((max(plan.reach_slots for plan in plans), hands, LANES), dtype)
         self.values = np.zeros((max(plan.value_slots for plan in plans), hands, LANES), dtype)
-        self.by_card = np.zeros((walk.deck.size, LANES), dtype)
+        self.by_card = np.zeros((2, walk.deck.size + 1, LANES), dtype)
         self.strength = np.zeros((1, hands), np.uint16)
         self.amounts = [np.ascontiguousarray(plan.amounts, dtype) for plan in plans]
         blocks, lanes = np.divmod(walk.root.next_lanes, LANES)
@@ -217,7 +227,9 @@ class _Root:
         self.tree, self.player, self.rules = walk.tree, walk.player, walk.rules
         self.hand_cards = walk.deck.hand_cards
         self._tables = [
-            None if strategy is None else strategy.tables[0][strategy.abstraction.matrices[0][0]].astype(float)
+            None
+            if strategy is None
+            else strategy.tables[0][strategy.abstraction.matrices[0][0]].astype(float)
             for strategy in (walk.opponent, walk.own)
         ]
         self._reachable = walk.reachable
@@ -233,10 +245,14 @@ class _Root:
             for action in range(self.tree.num_actions[node]):
                 child = int(self.tree.first_child[node]) + action
                 if self._reachable[child]:
-                    chance = 1.0 if self.tree.kind[node] == self.player else self._chance(0, node, action)
+                    chance = (
+                        1.0 if self.tree.kind[node] == self.player else self._chance(0, node, action)
+                    )
                     self._reach[child] = self._reach[node] * chance
                     self._order.append(child)
-        self.next_reach = np.array([self._reach[node] for node in self.next_nodes]).reshape(-1, len(self.hand_cards))
+        self.next_reach = np.array([self._reach[node] for node in self.next_nodes]).reshape(
+            -1, len(self.hand_cards)
+        )
         # How many opposing hands there are beside a hand: the reach is one each.
         self.scale = 1000.0 / self.rules.big_blind / comb(walk.deck.size - 2, 2)
 

@@ -143,7 +143,7 @@ def _plan(
     lane_of_next: dict[int, int],
 ) -> RoundPlan:
     compiled = [_compile(tree, player, mode, reachable, index, shape) for shape in shapes]
-    programs: list[tuple[int, int, int, int]] = []
+    programs: list[tuple[int, ...]] = []
     block_program, block_next, block_leaf = [], [], []
     next_lane, amounts = [], []
     widths = [max((len(getattr(c, name)) for c in compiled), default=0) for name in ("opponent", "own")]
@@ -174,7 +174,7 @@ def _plan(
     return RoundPlan(
         entries=entries,
         block_program=np.array(block_program, np.int64).reshape(-1, 2),
-        programs=np.array(programs, np.int64).reshape(-1, 4),
+        programs=np.array(programs, np.int64).reshape(-1, rows.COLUMNS),
         block_next=np.array(block_next, np.int64),
         next_lane=np.array(next_lane or empty, np.int64),
         block_leaf=np.array(block_leaf, np.int64),
@@ -182,7 +182,7 @@ def _plan(
         opponent_slots=np.array(slots[0], np.int64).reshape(len(entries), widths[0], LANES),
         own_slots=np.array(slots[1], np.int64).reshape(len(entries), widths[1], LANES),
         reach_slots=max((code.reach_slots for code in compiled), default=1),
-        value_slots=max((code.value_slots for code in compiled), default=1),
+        value_slots=max((code.value_slots for code in compiled), default=1) + 1,
     )
 
 
@@ -190,7 +190,7 @@ class _compile:  # noqa: N801 - used as a function whose result has several part
     """The program of a shape.
 
     Attributes:
-        program: rows of (operation, target, source, entry).
+        program: rows for `solver.rows`.
         leaf_places, next_places: places behind the entries of leaves and of NEXT.
         opponent, own: (place, action) behind the entries of probabilities.
         reach_slots, value_slots: scratch slots used.
@@ -200,7 +200,7 @@ class _compile:  # noqa: N801 - used as a function whose result has several part
         self, tree: BettingTree, player: int, mode: str, reachable: np.ndarray, index: int, shape: _Shape
     ):
         self.tree, self.player, self.mode, self.index, self.shape = tree, player, mode, index, shape
-        self.program: list[tuple[int, int, int, int]] = []
+        self.program: list[tuple[int, ...]] = []
         self.leaf_places: list[int] = []
         self.next_places: list[int] = []
         self.opponent: list[tuple[int, int]] = []
@@ -211,40 +211,77 @@ class _compile:  # noqa: N801 - used as a function whose result has several part
         self.used = np.any([reachable[lane] for lane in shape.lanes], axis=0)
         self._value(shape.places[0], 0, 0)
 
+    def _emit(self, operation: int, **columns: int) -> None:
+        row = [-1] * rows.COLUMNS
+        row[rows.OPERATION] = operation
+        for name, value in columns.items():
+            row[getattr(rows, name.upper())] = value
+        self.program.append(tuple(row))
+
     def _value(self, node: int, reach: int, target: int) -> None:
         """Emit code that sets values[target] to the value of a node reached with reach[reach]."""
         self.value_slots = max(self.value_slots, target + 1)
         self.reach_slots = max(self.reach_slots, reach + 1)
         tree, place = self.tree, self.place_of[node]
         if _goes_on(tree, node, self.index):
-            self.program.append((rows.NEXT, target, reach, len(self.next_places)))
-            self.next_places.append(place)
+            self._emit(
+                rows.NEXT, target=target, source=reach, entry=self._next(place), mode=rows.ADD, fresh=1
+            )
             return
-        if tree.num_actions[node] == 0:
-            operation = rows.FOLD if tree.kind[node] == FOLD else rows.SHOWDOWN
-            self.program.append((operation, target, reach, len(self.leaf_places)))
-            self.leaf_places.append(place)
+        if tree.num_actions[node] == 0:  # an all-in called in an earlier round is a whole round's tree
+            self._emit(
+                rows.LEAVES,
+                target=target,
+                source=reach,
+                showdown=self._leaf(place),
+                mode=rows.ADD,
+                fresh=1,
+            )
             return
         is_own = tree.kind[node] == self.player
+        best = is_own and self.mode == BEST_RESPONSE
+        mode = rows.MAXIMUM if best else rows.ADD
         first_child = int(tree.first_child[node])
-        actions = [
-            action
-            for action in range(tree.num_actions[node])
-            if (is_own and self.mode == BEST_RESPONSE) or self.used[self.place_of[first_child + action]]
-        ]
-        # Subtrees first: the first child is computed in place, and a leaf needs no slots of its own.
-        actions.sort(key=lambda action: tree.num_actions[first_child + action] == 0)
-        for number, action in enumerate(actions):
-            child_reach, child_target = reach, target + (number > 0)
+        fresh = 1
+        leaves: dict[str, int] = {}
+        for action in range(tree.num_actions[node]):
+            child = first_child + action
+            if not (best or self.used[self.place_of[child]]):
+                continue
+            chance = own = -1
             if not is_own:
+                chance = self._number(self.opponent, place, action)
+            elif not best:
+                own = self._number(self.own, place, action)
+            if not _goes_on(tree, child, self.index) and tree.num_actions[child] == 0:
+                leaf = self._leaf(self.place_of[child])
+                if tree.kind[child] == FOLD:
+                    leaves |= {"entry": leaf, "chance": chance, "own": own}
+                else:
+                    leaves |= {"showdown": leaf, "showdown_chance": chance, "showdown_own": own}
+                continue
+            child_reach, child_target = reach, target + 1 - fresh
+            if chance >= 0:
                 child_reach = reach + 1
-                self.program.append((rows.REACH, child_reach, reach, len(self.opponent)))
-                self.opponent.append((place, action))
-            self._value(first_child + action, child_reach, child_target)
-            if is_own and self.mode == EVALUATE:
-                operation = rows.MIX if number else rows.SCALE
-                self.program.append((operation, target, child_target, len(self.own)))
-                self.own.append((place, action))
-            elif number:
-                operation = rows.MAXIMUM if is_own else rows.ADD
-                self.program.append((operation, target, child_target, 0))
+                self._emit(rows.REACH, target=child_reach, source=reach, entry=chance)
+            # The first subtree is computed in place.
+            self._value(child, child_reach, child_target)
+            if not fresh or own >= 0:
+                self._emit(
+                    rows.COMBINE, target=target, source=child_target, own=own, mode=mode, fresh=fresh
+                )
+            fresh = 0
+        if leaves:
+            self._emit(rows.LEAVES, target=target, source=reach, mode=mode, fresh=fresh, **leaves)
+
+    def _leaf(self, place: int) -> int:
+        return self._number(self.leaf_places, place)
+
+    def _next(self, place: int) -> int:
+        return self._number(self.next_places, place)
+
+    @staticmethod
+    def _number(entries: list, *entry: int) -> int:
+        """Append an entry and return its number."""
+        entries.append(entry if len(entry) > 1 else entry[0])
+        return len(entries) - 1

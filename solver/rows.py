@@ -13,16 +13,26 @@ import numpy as np
 
 from .lanes import LANES, load, maximum, splat, store
 
-# Operations. REACH: reach[target] = reach[source] * the opponent's probability. The leaves FOLD, SHOWDOWN
-# and NEXT write values[target] from reach[source] or from the next round. ADD and MAXIMUM combine
-# values[source] with values[target]; MIX adds it weighted by the player's own probability, and SCALE
-# multiplies values[target] by that.
-REACH, FOLD, SHOWDOWN, NEXT, ADD, MAXIMUM, MIX, SCALE = range(8)
-# Columns of a program.
-OPERATION, TARGET, SOURCE, ENTRY = range(4)
+# Operations. REACH: reach[target] = reach[source] * the opponent's probability of an action.
+# LEAVES: the fold and the showdown after a decision node, together.
+# NEXT: values of histories that go on. Both combine their value with values[target] as the mode says.
+# COMBINE does so with values[source].
+REACH, LEAVES, NEXT, COMBINE = range(4)
+# Columns of a program. ENTRY is the number of an action (REACH), of a row of next_lane (NEXT) or of the
+# fold's amount (LEAVES); SHOWDOWN that of the showdown's stake; -1 for none. At the opponent's nodes
+# CHANCE and SHOWDOWN_CHANCE number his actions of folding and calling, which weigh his reach; OWN and
+# SHOWDOWN_OWN number the player's own actions where a walk mixes them; -1 for no weight.
+OPERATION, MODE, TARGET, SOURCE, ENTRY, CHANCE, OWN, SHOWDOWN, SHOWDOWN_CHANCE, SHOWDOWN_OWN, FRESH = (
+    range(11)
+)
+COLUMNS = 11
+# Modes: values[target] gains the value, or becomes the larger of the two; FRESH: it is set to the value.
+ADD, MAXIMUM = range(2)
 
 
-def sort_hands(strength: np.ndarray, hand_cards: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sort_hands(
+    strength: np.ndarray, hand_cards: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Live hands by ascending strength.
 
     Args:
@@ -47,7 +57,7 @@ def pass_down(
     """Reach probabilities of the opponent at the histories that go on to the next round.
 
     block_program: int64 [block, 2]: first and last + 1 instruction of the block's program.
-    programs: int64 [instruction, 4].
+    programs: int64 [instruction, COLUMNS].
     block_next: int64 [block]: the block's first row of next_lane.
     next_lane: int64 [row, LANES]: where a continuing history's lane stands in the next round, -1: nowhere.
     hands: int64 [live]; buckets: int64 [live], the opponent's buckets.
@@ -63,8 +73,14 @@ def pass_down(
         for at in range(block_program[block, 0], block_program[block, 1]):
             operation, entry = programs[at, OPERATION], programs[at, ENTRY]
             if operation == REACH:
-                target, source = reach[programs[at, TARGET]], reach[programs[at, SOURCE]]
-                _multiply(target, source, block, entry, buckets, chances)
+                _reach(
+                    reach[programs[at, TARGET]],
+                    reach[programs[at, SOURCE]],
+                    block,
+                    entry,
+                    buckets,
+                    chances,
+                )
             elif operation == NEXT:
                 lanes = next_lane[block_next[block] + entry]
                 source = reach[programs[at, SOURCE]]
@@ -88,43 +104,41 @@ def pass_up(
     block_leaf: int64 [block]: the block's first row of amounts.
     amounts: float [row, LANES]: chips that the player wins at a fold, or the stake of a showdown.
     cards: int64 [live, 2]; groups: int64, from `sort_hands` (needed where the programs hold showdowns).
-    own_buckets, own_chances: the player's own buckets and probabilities, used by mixing programs.
+    own_buckets, own_chances: the player's own buckets and probabilities, used by walks that mix.
     value_next: float [next block, hand, LANES]: values of the histories that go on.
     value_out: float [block, hand, LANES], modified in place.
-    values: float [slot, live or more, LANES], scratch.
-    by_card: float [card, LANES], scratch.
+    values: float [slot, live or more, LANES]: scratch; the last slot is for sweeps.
+    by_card: float [2, card + 1, LANES]: scratch.
     """
     live = hands.shape[0]
     num_hands = reach_in.shape[1]
+    sweep = values[values.shape[0] - 1]
     for block in range(block_program.shape[0]):
         for i in range(live):
             store(reach, i, load(reach_in, block * num_hands + hands[i]))
         for at in range(block_program[block, 0], block_program[block, 1]):
-            operation = programs[at, OPERATION]
-            entry = programs[at, ENTRY]
+            program = programs[at]
+            operation = program[OPERATION]
             if operation == REACH:
-                target, source = reach[programs[at, TARGET]], reach[programs[at, SOURCE]]
-                _multiply(target, source, block, entry, buckets, chances)
-                continue
-            target = values[programs[at, TARGET]]
-            if operation == FOLD:
-                source = reach[programs[at, SOURCE]]
-                _fold(amounts[block_leaf[block] + entry], cards, source, target, by_card)
-            elif operation == SHOWDOWN:
-                source = reach[programs[at, SOURCE]]
-                _showdown(amounts[block_leaf[block] + entry], cards, groups, source, target, by_card)
+                _reach(
+                    reach[program[TARGET]],
+                    reach[program[SOURCE]],
+                    block,
+                    program[ENTRY],
+                    buckets,
+                    chances,
+                )
+            elif operation == LEAVES:
+                _leaves(
+                    program, amounts[block_leaf[block] :], block, cards, groups, buckets, chances, own_buckets,
+                    own_chances, reach[program[SOURCE]], values[program[TARGET]], sweep, by_card,
+                )  # fmt: skip
             elif operation == NEXT:
-                _gather(next_lane[block_next[block] + entry], hands, value_next, target)
-            elif operation == SCALE:
-                _multiply(target, target, block, entry, own_buckets, own_chances)
-            elif operation == MIX:
-                source = values[programs[at, SOURCE]]
-                _multiply(source, source, block, entry, own_buckets, own_chances)
-                _add(live, target, source)
-            elif operation == ADD:
-                _add(live, target, values[programs[at, SOURCE]])
+                _gather(next_lane[block_next[block] + program[ENTRY]], hands, value_next, sweep)
+                _combine(program, block, own_buckets, own_chances, sweep, values[program[TARGET]])
             else:
-                _maximum(live, target, values[programs[at, SOURCE]])
+                source = values[program[SOURCE]]
+                _combine(program, block, own_buckets, own_chances, source, values[program[TARGET]])
         factor = splat(values, weight)
         for i in range(live):
             row = block * num_hands + hands[i]
@@ -132,24 +146,12 @@ def pass_up(
 
 
 @nb.njit(cache=True, nogil=True)
-def _multiply(target, source, block, entry, buckets, chances):
+def _reach(target, source, block, action, buckets, chances):
     """target = source * the probability of an action in each hand's bucket."""
     stride = chances.shape[2]
-    first = block * chances.shape[1] * stride + entry
+    first = block * chances.shape[1] * stride + action
     for i in range(buckets.shape[0]):
         store(target, i, load(source, i) * load(chances, first + buckets[i] * stride))
-
-
-@nb.njit(cache=True, nogil=True)
-def _add(live, target, source):
-    for i in range(live):
-        store(target, i, load(target, i) + load(source, i))
-
-
-@nb.njit(cache=True, nogil=True)
-def _maximum(live, target, source):
-    for i in range(live):
-        store(target, i, maximum(load(target, i), load(source, i)))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -167,45 +169,113 @@ def _gather(lanes, hands, value_next, target):
 
 
 @nb.njit(cache=True, nogil=True)
-def _fold(amount, cards, reach, target, by_card):
-    """The amount times the opponent's reach over the hands that share no card with the own one."""
-    by_card[:] = 0.0
-    total = splat(reach, 0.0)
-    for i in range(cards.shape[0]):
-        weight = load(reach, i)
-        total = total + weight
-        store(by_card, cards[i, 0], load(by_card, cards[i, 0]) + weight)
-        store(by_card, cards[i, 1], load(by_card, cards[i, 1]) + weight)
-    chips = load(amount, 0)
-    for i in range(cards.shape[0]):
-        others = total - load(by_card, cards[i, 0]) - load(by_card, cards[i, 1]) + load(reach, i)
-        store(target, i, chips * others)
+def _combine(program, block, own_buckets, own_chances, source, target):
+    """Combine source with target as the mode says, weighted by the own probability if there is one."""
+    mode, own = program[MODE], program[OWN]
+    stride = own_chances.shape[2]
+    first = block * own_chances.shape[1] * stride + own
+    for i in range(own_buckets.shape[0]):
+        value = load(source, i)
+        if own >= 0:
+            value = value * load(own_chances, first + own_buckets[i] * stride)
+        if program[FRESH] == 0:
+            value = maximum(value, load(target, i)) if mode == MAXIMUM else value + load(target, i)
+        store(target, i, value)
 
 
 @nb.njit(cache=True, nogil=True)
-def _showdown(stake, cards, groups, reach, target, by_card):
-    """The stake times the opponent's reach over weaker hands less that over stronger ones.
+def _leaves(
+    program, amounts, block, cards, groups, buckets, chances, own_buckets, own_chances, reach, target,
+    sweep, by_card,
+):  # fmt: skip
+    """Values of the fold and the showdown after a decision node, combined with target.
 
-    One sweep by ascending strength: what a hand beats (before its group of equals) plus what it does not
-    lose to (after it) less everything, each without the hands that share a card with it.
+    A fold is worth its amount times the opponent's reach over the hands that share no card with the own
+    one; a showdown its stake times the reach over weaker hands less that over stronger ones.
     """
-    by_card[:] = 0.0
-    total = splat(reach, 0.0)
+    mode, fold, showdown = program[MODE], program[ENTRY], program[SHOWDOWN]
+    fold_chance, fold_own = program[CHANCE], program[OWN]
+    showdown_own = program[SHOWDOWN_OWN]
+    deck = by_card.shape[1] - 1
+    sums = by_card[0]
+    fold_sums = by_card[0]
+    if showdown >= 0:
+        _sweep(reach, block, program[SHOWDOWN_CHANCE], buckets, chances, cards, groups, sums, sweep)
+    if fold >= 0 and (showdown < 0 or fold_chance >= 0):  # else both leaves have the same reach
+        fold_sums = by_card[1]
+        _sum(reach, block, fold_chance, buckets, chances, cards, fold_sums)
+    total, fold_total = load(sums, deck), load(fold_sums, deck)
+    stake, chips = load(amounts, max(showdown, 0)), load(amounts, max(fold, 0))
+    stride, own_stride = chances.shape[2], own_chances.shape[2]
+    first = block * chances.shape[1] * stride
+    own_first = block * own_chances.shape[1] * own_stride
+    for i in range(cards.shape[0]):
+        value = stake
+        if showdown >= 0:
+            # The own hand's reach would enter once before and once after its group: it cancels out.
+            others = total - load(sums, cards[i, 0]) - load(sums, cards[i, 1])
+            value = stake * (load(sweep, i) - others)
+            if showdown_own >= 0:
+                value = value * load(own_chances, own_first + own_buckets[i] * own_stride + showdown_own)
+        if fold >= 0:
+            weight = load(reach, i)
+            if fold_chance >= 0:
+                weight = weight * load(chances, first + buckets[i] * stride + fold_chance)
+            others = fold_total - load(fold_sums, cards[i, 0]) - load(fold_sums, cards[i, 1])
+            folded = chips * (others + weight)  # the own hand was taken off twice
+            if fold_own >= 0:
+                folded = folded * load(own_chances, own_first + own_buckets[i] * own_stride + fold_own)
+            if showdown < 0:
+                value = folded
+            elif mode == MAXIMUM:
+                value = maximum(value, folded)
+            else:
+                value = value + folded
+        if program[FRESH] == 0:
+            value = maximum(value, load(target, i)) if mode == MAXIMUM else value + load(target, i)
+        store(target, i, value)
+
+
+@nb.njit(cache=True, nogil=True)
+def _sum(reach, block, action, buckets, chances, cards, sums):
+    """Reach (times the probability of an action, if one is given) by card; the last row is the total."""
+    sums[:] = 0.0
+    stride = chances.shape[2]
+    first = block * chances.shape[1] * stride + action
+    total = load(sums, 0)
+    for i in range(cards.shape[0]):
+        weight = load(reach, i)
+        if action >= 0:
+            weight = weight * load(chances, first + buckets[i] * stride)
+        total = total + weight
+        store(sums, cards[i, 0], load(sums, cards[i, 0]) + weight)
+        store(sums, cards[i, 1], load(sums, cards[i, 1]) + weight)
+    store(sums, sums.shape[0] - 1, total)
+
+
+@nb.njit(cache=True, nogil=True)
+def _sweep(reach, block, action, buckets, chances, cards, groups, sums, out):
+    """As `_sum`; out gets the reach over the hands that each hand beats and over those it does not lose to.
+
+    By ascending strength: what comes before a hand's group of equals plus what has come after it, without
+    the hands that share one of its cards.
+    """
+    sums[:] = 0.0
+    stride = chances.shape[2]
+    first = block * chances.shape[1] * stride + action
+    total = load(sums, 0)
     for group in range(groups.shape[0] - 1):
         begin, end = groups[group], groups[group + 1]
         for i in range(begin, end):
-            before = total - load(by_card, cards[i, 0]) - load(by_card, cards[i, 1])
-            store(target, i, before)
+            store(out, i, total - load(sums, cards[i, 0]) - load(sums, cards[i, 1]))
         for i in range(begin, end):
             weight = load(reach, i)
+            if action >= 0:
+                weight = weight * load(chances, first + buckets[i] * stride)
             total = total + weight
-            store(by_card, cards[i, 0], load(by_card, cards[i, 0]) + weight)
-            store(by_card, cards[i, 1], load(by_card, cards[i, 1]) + weight)
+            store(sums, cards[i, 0], load(sums, cards[i, 0]) + weight)
+            store(sums, cards[i, 1], load(sums, cards[i, 1]) + weight)
         for i in range(begin, end):
-            after = total - load(by_card, cards[i, 0]) - load(by_card, cards[i, 1])
-            store(target, i, load(target, i) + after)
-    chips = load(stake, 0)
-    for i in range(cards.shape[0]):
-        # The own hand's reach would enter once before and once after: it cancels out.
-        others = total - load(by_card, cards[i, 0]) - load(by_card, cards[i, 1])
-        store(target, i, chips * (load(target, i) - others))
+            after = total - load(sums, cards[i, 0]) - load(sums, cards[i, 1])
+            store(out, i, load(out, i) + after)
+    store(sums, sums.shape[0] - 1, total)

@@ -36,13 +36,19 @@ class Strategy:
     """
 
     def __init__(
-        self, tree: BettingTree, abstraction: CardAbstraction, tables: list[np.ndarray], name: str = "strategy"
+        self,
+        tree: BettingTree,
+        abstraction: CardAbstraction,
+        tables: list[np.ndarray],
+        name: str = "strategy",
     ):
         abstraction.check_fits(tree.rules)
         for index, table in enumerate(tables):
             shape = (abstraction.num_buckets[index], tree.num_slots[index])
             if table.shape != shape:
-                raise ValueError(f"the table of round {index} has shape {table.shape}, it should have {shape}")
+                raise ValueError(
+                    f"the table of round {index} has shape {table.shape}, it should have {shape}"
+                )
         self.tree, self.abstraction, self.tables, self.name = tree, abstraction, tables, name
 
     @property

@@ -37,7 +37,9 @@ class Tables:
     @staticmethod
     def estimate_bytes(tree: BettingTree, num_buckets: list[int]) -> int:
         """Memory that the tables will take, in bytes."""
-        return sum(8 * slots * buckets for slots, buckets in zip(tree.num_slots, num_buckets, strict=True))
+        return sum(
+            8 * slots * buckets for slots, buckets in zip(tree.num_slots, num_buckets, strict=True)
+        )
 
     def row_start(self, round_index: int, buckets: np.ndarray) -> np.ndarray:
         """Where the rows of these buckets start in `values`."""
@@ -64,10 +66,15 @@ class Tables:
 
     def save(self, path: Path, header: dict[str, Any]) -> None:
         """Write a checkpoint beside the old one, sync it and rename it into place."""
-        save_arrays(path, "checkpoint", {**header, "iterations": self.iterations}, {"values": self.values})
+        save_arrays(
+            path, "checkpoint", {**header, "iterations": self.iterations}, {"values": self.values}
+        )
 
-    def load(self, path: Path, header: dict[str, Any]) -> None:
-        """Continue from a checkpoint; ValueError if it is damaged or of another run than `header` says."""
+    def load(self, path: Path, header: dict[str, Any]) -> dict[str, Any]:
+        """Continue from a checkpoint; returns its header.
+
+        Raises ValueError if it is damaged or of another run than `header` says.
+        """
         found, arrays = load_arrays(path, "checkpoint")
         for key, value in header.items():
             if found.get(key) != value:
@@ -78,3 +85,4 @@ class Tables:
             raise ValueError(f"checkpoint {path} does not fit the tables of this run")
         self.values[:] = arrays["values"]
         self.iterations = int(found["iterations"])
+        return found

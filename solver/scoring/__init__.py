@@ -1,1 +1,1 @@
-
+"""Scores of strategies in the real game."""

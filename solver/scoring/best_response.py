@@ -95,7 +95,10 @@ def best_response(
     values = _board_values(walks, flops, seed, threads, progress)
     name = opponent.name
     if isinstance(values, _Exact):
-        per_position = [float(walk.root.values(total)[0].mean()) for walk, total in zip(walks, values.total, strict=True)]
+        per_position = [
+            float(walk.root.values(total)[0].mean())
+            for walk, total in zip(walks, values.total, strict=True)
+        ]
         return _report(name, "exact", per_position, 0.0, None, 0.0, values.boards, started)
     plug_in, halves = [], [slice(0, None, 2), slice(1, None, 2)]
     fitted: list[list[np.ndarray]] = [[], []]  # by half that is valued, by position: a value a draw
@@ -106,13 +109,17 @@ def best_response(
             if len(draws) > 1:
                 _, choices = walk.root.values(draws[halves[1 - half]].mean(axis=0))
                 valued = draws[halves[half]]
-                fitted[half].append(np.array([walk.root.values(draw, choices)[0].mean() for draw in valued]))
+                fitted[half].append(
+                    np.array([walk.root.values(draw, choices)[0].mean() for draw in valued])
+                )
     per_position = [float(draws.mean()) for draws in plug_in]
     lower = [np.mean(half, axis=0) for half in fitted if half]
     lower_bound = float(np.mean([half.mean() for half in lower])) if lower else nan
     lower_error = sqrt(sum(_standard_error(half) ** 2 for half in lower)) / 2 if lower else nan
     error = _standard_error(np.mean(plug_in, axis=0))
-    return _report(name, "estimate", per_position, error, lower_bound, lower_error, len(plug_in[0]), started)
+    return _report(
+        name, "estimate", per_position, error, lower_bound, lower_error, len(plug_in[0]), started
+    )
 
 
 def expected_value(
@@ -137,8 +144,12 @@ def expected_value(
         Walk(player, second, own=first, precision=_precision(first, precision)) for player in (0, 1)
     ]
     values = _board_values(walks, flops, seed, threads, progress)
-    totals = values.total if isinstance(values, _Exact) else [draws.mean(axis=0) for draws in values.draws]
-    return float(np.mean([walk.root.values(total)[0].mean() for walk, total in zip(walks, totals, strict=True)]))
+    totals = (
+        values.total if isinstance(values, _Exact) else [draws.mean(axis=0) for draws in values.draws]
+    )
+    return float(
+        np.mean([walk.root.values(total)[0].mean() for walk, total in zip(walks, totals, strict=True)])
+    )
 
 
 @dataclass
@@ -188,7 +199,9 @@ def _board_values(
     return _Sampled([np.array(values)[weights] for values in found])
 
 
-def _walk_boards(walks: list[Walk], deals: list[Deal], threads: int | None) -> Iterator[list[np.ndarray]]:
+def _walk_boards(
+    walks: list[Walk], deals: list[Deal], threads: int | None
+) -> Iterator[list[np.ndarray]]:
     """For each board the values of every walk, in the order of the boards whatever the threads."""
     threads = threads or os.cpu_count() or 1
     free: SimpleQueue[list[Scratch]] = SimpleQueue()

@@ -1,0 +1,162 @@
+"""The speed table: each row measures us and a peer or twin in the same run, as a ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..abstraction.boards import canonical_boards
+from ..abstraction.buckets import AbstractionConfig, CardAbstraction, RoundConfig, build_abstraction
+from ..abstraction.equity import last_round_equity, strength_table
+from ..game.rules import preset
+from ..game.strength import hand_strength
+from ..solver.betting_tree import betting_tree
+from ..solver.mccfr import CHUNK, ExternalSampling
+from ..solver.public_tree import Scratch, Walk
+from ..solver.strategy import Strategy
+from ..solver.tables import Tables
+
+
+def run_benchmarks(names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Measure the rows of those names (default: all) on one core, one after the other.
+
+    Raises ValueError for a name that there is not.
+    """
+    for name in names:
+        if name not in BENCHMARKS:
+            raise ValueError(f"unknown benchmark {name!r}: choose from {', '.join(BENCHMARKS)}")
+    for name in names or BENCHMARKS:
+        yield {"name": name, **BENCHMARKS[name]()}
+
+
+def _best_seconds(call: Callable[[], Any], repeats: int = 5) -> float:
+    """Shortest of several runs, after one that compiles and warms up."""
+    call()
+    times = []
+    for _ in range(repeats):
+        started = perf_counter()
+        call()
+        times.append(perf_counter() - started)
+    return min(times)
+
+
+def _strength() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    order = rng.random((1_000_000, 52), dtype=np.float32)
+    hands = np.argpartition(order, 7, axis=1)[:, :7].astype(np.uint8)
+    del order
+    ours = len(hands) / _best_seconds(lambda: hand_strength(hands))
+    row: dict[str, Any] = {"hands_per_second": ours}
+    text = f"{ours / 1e6:.0f} million random 7-card hands a second from batches"
+    try:
+        from phevaluator import evaluate_cards
+    except ImportError:
+        text += " (phevaluator is not installed: no ratio)"
+    else:
+        few = hands[:20_000].tolist()
+        peer = len(few) / _best_seconds(lambda: [evaluate_cards(*hand) for hand in few], 3)
+        row |= {"peer_hands_per_second": peer, "ratio": ours / peer}
+        text += f"; {ours / peer:.0f} times phevaluator one by one ({peer / 1e6:.2f} million)"
+    return row | {"result": text}
+
+
+def _tables() -> dict[str, Any]:
+    deck = preset("acpc-limit").deck
+    boards = canonical_boards(deck, 5)
+    started = perf_counter()
+    strength = strength_table(boards)
+    last_round_equity(strength, boards)
+    seconds = perf_counter() - started
+    return {
+        "seconds": seconds,
+        "result": f"strengths and river equities of all {len(boards):,} boards in {seconds:.1f} s (two threads)",
+    }
+
+
+def _percentile_abstraction(buckets: int) -> CardAbstraction:
+    rounds = (RoundConfig("preflop-classes"), *[RoundConfig("ehs", buckets)] * 3)
+    return build_abstraction(AbstractionConfig(preset("acpc-limit"), rounds))
+
+
+def _mccfr() -> dict[str, Any]:
+    import pyspiel
+
+    rules = preset("acpc-limit")
+    tree = betting_tree(rules)
+    abstraction = _percentile_abstraction(200)
+    tables = Tables(tree, abstraction.num_buckets)
+    solver = ExternalSampling(tree, abstraction, tables)
+    solver.run(CHUNK)
+    # The peer first and last, so that a drift of the machine's speed shows in both.
+    game = pyspiel.universal_poker.load_universal_poker_from_acpc_gamedef(rules.to_acpc())
+    peer = pyspiel.ExternalSamplingMCCFRSolver(game, seed=1)
+
+    def peer_speed() -> float:
+        started = perf_counter()
+        for _ in range(2000):
+            peer.run_iteration()
+        return 2000 / (perf_counter() - started)
+
+    before = peer_speed()
+    started = perf_counter()
+    solver.run(12 * CHUNK)
+    ours = 12 * CHUNK / (perf_counter() - started)
+    theirs = (before + peer_speed()) / 2
+    return {
+        "iterations_per_second": ours,
+        "peer_iterations_per_second": theirs,
+        "ratio": ours / theirs,
+        "result": f"external sampling on acpc-limit, 169-200-200-200: {ours:,.0f} iterations a second; "
+        f"{ours / theirs:.0f} times OpenSpiel's C++ solver on universal_poker ({theirs:,.0f})",
+    }
+
+
+def _best_response() -> dict[str, Any]:
+    """The river round of limit hold'em on one board: 567 histories, one position."""
+    rules = preset("acpc-limit")
+    tree = betting_tree(rules)
+    abstraction = _percentile_abstraction(200)
+    tables = Tables(tree, abstraction.num_buckets)
+    ExternalSampling(tree, abstraction, tables).run(10 * CHUNK)
+    walk = Walk(0, Strategy(tree, abstraction, tables.average_strategy()), precision="single")
+    scratch = Scratch(walk)
+    rng = np.random.default_rng(0)
+    scratch.reach_in[3][:] = rng.random(scratch.reach_in[3].shape)
+    board = tuple(rng.permutation(52)[:5].tolist())
+    out = np.zeros_like(scratch.values_in[3])
+    identity = np.array([0])
+    seconds = _best_seconds(lambda: walk._round(3, board, identity, 1.0, out, scratch), 20)
+    histories = int((walk.plans[3].entries >= 0).sum())
+    twin_seconds = _showdown_twin_seconds(board)
+    return {
+        "milliseconds": 1000 * seconds,
+        "histories": histories,
+        "twin_milliseconds": 1000 * twin_seconds,
+        "ratio": twin_seconds / seconds,
+        "result": f"best response on a river board, {histories} histories, one position: {1000 * seconds:.1f} ms; "
+        f"its {9 * histories:,} showdowns alone as a NumPy matrix product: {1000 * twin_seconds:.0f} ms "
+        f"({twin_seconds / seconds:.1f} times)",
+    }
+
+
+def _showdown_twin_seconds(board: tuple[int, ...]) -> float:
+    """The showdowns of that round by a dense payoff matrix over live hands."""
+    deck = preset("acpc-limit").deck
+    cards = [hand for hand in deck.hand_cards.tolist() if not set(hand) & set(board)]
+    strength = hand_strength(np.array([[*hand, *board] for hand in cards]))
+    pairs = np.array(cards)
+    apart = (pairs[:, None, :, None] != pairs[None, :, None, :]).all(axis=(2, 3))
+    payoff = (np.sign(strength[:, None] - strength[None, :]) * apart).astype(np.float32)
+    reach = np.random.default_rng(0).random((len(cards), 9 * 567), dtype=np.float32)
+    return _best_seconds(lambda: payoff @ reach, 3)
+
+
+BENCHMARKS: dict[str, Callable[[], dict[str, Any]]] = {
+    "strength": _strength,
+    "tables": _tables,
+    "mccfr": _mccfr,
+    "best-response": _best_response,
+}

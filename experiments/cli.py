@@ -1,0 +1,301 @@
+"""The command line `nashfold`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NoReturn
+
+from tqdm import tqdm
+
+from ..game.match import play_match
+from ..game.rules import PRESETS, Rules, preset
+
+DESCRIPTIONS = {
+    "acpc-nolimit": "no-limit hold'em as in the Annual Computer Poker Competition: 50/100, 20,000 chips",
+    "acpc-limit": "limit hold'em as in the competition: 5/10, four bets a round, the big blind the first",
+    "flop-limit": "limit hold'em that ends after the flop; showdown on five cards",
+    "short-limit": "limit hold'em with 24 cards (nine to ace) and three rounds; solved exactly in seconds",
+    "short-nolimit": "no-limit hold'em with 24 cards, three rounds and 20 chips",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message} ({self.prog} --help tells the options)")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0 when it succeeded, 2 for a user's mistake, 130 for an interrupt."""
+    try:
+        options = _parser().parse_args(arguments)
+        result = options.run(options)
+        if options.json:
+            print(json.dumps(_plain(result)))
+    except ValueError as error:
+        print(f"nashfold: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("nashfold: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="nashfold", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(
+        name: str, run: Callable[[argparse.Namespace], Any], text: str
+    ) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        sub.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+        sub.set_defaults(run=run)
+        return sub
+
+    sub = command("games", _games, "the games there are, or one as an ACPC definition")
+    sub.add_argument("name", nargs="?", metavar="NAME")
+
+    sub = command("build", _build, "build a card abstraction into the cache folder")
+    sub.add_argument("config", metavar="ABSTRACTION.toml")
+
+    sub = command("solve", _solve, "solve a game in an abstraction")
+    sub.add_argument("config", metavar="CONFIG.toml")
+    sub.add_argument("--out", required=True, metavar="RUN", help="folder of the run")
+    sub.add_argument("--resume", action="store_true", help="go on with the run in that folder")
+    sub.add_argument("--time", metavar="TIME", help="how long to solve in all, such as 10m")
+    sub.add_argument("--threads", type=int, metavar="N")
+
+    sub = command("score", _score, "exploitability of a strategy in the real game")
+    sub.add_argument("strategy", metavar="RUN|STRATEGY")
+    sub.add_argument("--rules", metavar="NAME", help="the game, for built-in strategies")
+    sub.add_argument(
+        "--flops", default="all", metavar="all|N", help="all flops, or so many drawn by weight"
+    )
+    sub.add_argument("--method", default="best-response", metavar="best-response|local-best-response")
+    sub.add_argument("--seed", type=int, default=0, metavar="S")
+    sub.add_argument("--threads", type=int, metavar="N")
+    sub.add_argument("--cluster", metavar="ADDRESS")
+
+    sub = command("match", _match, "play two strategies against each other")
+    sub.add_argument("a", metavar="A")
+    sub.add_argument("b", metavar="B")
+    sub.add_argument("--rules", metavar="NAME", help="the game, for built-in strategies")
+    sub.add_argument("--hands", type=int, required=True, metavar="N")
+    sub.add_argument("--duplicate", action="store_true", help="play every deal twice, seats swapped")
+    sub.add_argument("--seed", type=int, default=0, metavar="S")
+
+    sub = command("bench", _bench, "measure the speed table here and now")
+    sub.add_argument("names", nargs="*", metavar="NAME")
+    return parser
+
+
+def _games(options: argparse.Namespace) -> dict[str, Any]:
+    if options.name is None:
+        if not options.json:
+            for name in PRESETS:
+                print(f"{name:14}  {DESCRIPTIONS[name]}")
+        return {"games": {name: DESCRIPTIONS[name] for name in PRESETS}}
+    definition = preset(options.name).to_acpc()
+    if not options.json:
+        print(definition, end="")
+    return {"name": options.name, "description": DESCRIPTIONS[options.name], "acpc": definition}
+
+
+def _build(options: argparse.Namespace) -> dict[str, Any]:
+    from ..abstraction.buckets import abstraction_path, build_abstraction
+
+    started = perf_counter()
+    with build_bar() as progress:
+        abstraction = build_abstraction(options.config, progress)
+    seconds = perf_counter() - started
+    path = abstraction_path(abstraction.hash)
+    if not options.json:
+        print(f"abstraction {abstraction.hash}, buckets {' '.join(map(str, abstraction.num_buckets))}, "
+              f"{seconds:.1f} s: {path}")  # fmt: skip
+    return {
+        "hash": abstraction.hash,
+        "path": str(path),
+        "buckets": abstraction.num_buckets,
+        "seconds": seconds,
+    }
+
+
+def _solve(options: argparse.Namespace) -> dict[str, Any]:
+    from ..solver.run import SolveConfig, parse_duration, solve
+
+    config = SolveConfig.from_toml(options.config)
+    if options.time is not None:
+        config = replace(config, time=parse_duration(options.time), iterations=None)
+    if options.threads is not None:
+        config = replace(config, threads=options.threads)
+    try:
+        with build_bar() as building, solve_bar(config) as solving:
+            run = solve(config, options.out, options.resume, solving, building)
+    except KeyboardInterrupt:
+        if (Path(options.out) / "config.toml").exists():
+            say(f"stopped; go on with: nashfold solve {options.config} --out {options.out} --resume")
+        raise
+    if not options.json:
+        print(f"{run.strategy.name} in {run.seconds:.1f} s: {run.path}")
+    return {
+        "path": str(run.path),
+        "iterations": run.iterations,
+        "seconds": run.seconds,
+        "abstraction": run.strategy.abstraction.hash,
+    }
+
+
+def _score(options: argparse.Namespace) -> Any:
+    from ..solver.scoring.best_response import best_response
+
+    if options.method != "best-response":
+        known = "best-response" if options.method != "local-best-response" else "best-response so far"
+        raise ValueError(f"method {options.method} is not available: use {known}")
+    if options.cluster is not None:
+        raise ValueError("--cluster is not available yet: score on this machine with --flops N")
+    flops: str | int = options.flops
+    if flops != "all":
+        if not str(flops).isdigit() or int(flops) < 1:
+            raise ValueError(f"--flops takes all or a positive number, not {flops!r}")
+        flops = int(flops)
+    strategy = _open(options.strategy, _rules(options))
+    with board_bar() as progress:
+        result = best_response(strategy, flops, options.seed, threads=options.threads, progress=progress)
+    if not options.json:
+        print(f"{result.strategy}: {result}")
+        print("best response as player 0 (big blind), as player 1 (button): "
+              f"{result.per_position[0]:.3f}, {result.per_position[1]:.3f} mbb/h; "
+              f"NashConv {result.nash_conv:.3f}; {result.seconds:.1f} s")  # fmt: skip
+    return asdict(result)
+
+
+def _match(options: argparse.Namespace) -> Any:
+    from ..solver.strategy import strategy_player
+
+    rules = _rules(options)
+    strategies = [_open(source, rules) for source in (options.a, options.b)]
+    if strategies[0].rules != strategies[1].rules:
+        raise ValueError("the two strategies are for different games")
+    players = [strategy_player(s, options.seed + seat) for seat, s in enumerate(strategies)]
+    with counting_bar("hands", "hands") as progress:
+        result = play_match(
+            players, strategies[0].rules, options.hands, options.seed, options.duplicate, progress
+        )
+    if not options.json:
+        print(f"{strategies[0].name} against {strategies[1].name}: {result}")
+    return asdict(result)
+
+
+def _bench(options: argparse.Namespace) -> Any:
+    from .bench import run_benchmarks
+
+    rows = []
+    for row in run_benchmarks(options.names):
+        rows.append(row)
+        if not options.json:
+            print(f"{row['name']:16} {row['result']}", flush=True)
+    return {"rows": rows}
+
+
+def _rules(options: argparse.Namespace) -> Rules | None:
+    return None if options.rules is None else preset(options.rules)
+
+
+def _open(source: str, rules: Rules | None):
+    from ..solver.strategy import open_strategy
+
+    return open_strategy(source, rules)
+
+
+def _plain(value: Any) -> Any:
+    """The value without what JSON cannot say: not-a-number becomes null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def say(text: str) -> None:
+    """A line for the person at the terminal; standard output is for results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def counting_bar(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar that is told (done, in all); it appears with the first call."""
+    bar: tqdm | None = None
+
+    def progress(done: int, total: int) -> None:
+        nonlocal bar
+        if bar is None:
+            bar = tqdm(total=total, desc=what, unit=f" {unit}", file=sys.stderr, leave=False)
+        bar.update(done - bar.n)
+
+    try:
+        yield progress
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def board_bar() -> Any:
+    return counting_bar("best response", "flops")
+
+
+@contextmanager
+def build_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Progress of building an abstraction: one bar after the other."""
+    bar: tqdm | None = None
+
+    def progress(what: str, done: int, total: int) -> None:
+        nonlocal bar
+        if bar is None or bar.desc != f"{what}: ":
+            if bar is not None:
+                bar.close()
+            bar = tqdm(total=total, desc=what, unit=" boards", file=sys.stderr, leave=False)
+        bar.update(done - bar.n)
+
+    try:
+        yield progress
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+@contextmanager
+def solve_bar(config: Any) -> Iterator[Callable[[Any], None]]:
+    """Progress of solving, in iterations or in seconds, whichever limits the run."""
+    by_time = config.iterations is None
+    bar: tqdm | None = None
+
+    def progress(state: Any) -> None:
+        nonlocal bar
+        if bar is None:
+            total = round(config.time, 1) if by_time else config.iterations
+            unit = " s" if by_time else " it"
+            bar = tqdm(total=total, desc="solving", unit=unit, file=sys.stderr, leave=False)
+        done = min(round(state.seconds, 1), bar.total) if by_time else state.iterations
+        rate = state.iterations / state.seconds if state.seconds else 0
+        bar.set_postfix_str(f"{state.iterations:,} iterations, {rate:,.0f}/s", refresh=False)
+        bar.update(done - bar.n)
+
+    try:
+        yield progress
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
