@@ -92,4 +92,4 @@ def _read_header(path: Path, kind: str) -> dict[str, Any] | None:
 
 
 def _checksum(array: np.ndarray) -> int:
-    return zlib.crc32(memoryview(np.ascontiguousarray(array)).cast("B")) if array.size else 0
+    return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data) if array.size else 0

@@ -72,7 +72,8 @@ def _tables() -> dict[str, Any]:
     seconds = perf_counter() - started
     return {
         "seconds": seconds,
-        "result": f"strengths and river equities of all {len(boards):,} boards in {seconds:.1f} s (two threads)",
+        "result": f"strengths and river equities of all {len(boards):,} boards: "
+        f"{seconds:.1f} s (two threads)",
     }
 
 
@@ -136,7 +137,8 @@ def _best_response() -> dict[str, Any]:
         "histories": histories,
         "twin_milliseconds": 1000 * twin_seconds,
         "ratio": twin_seconds / seconds,
-        "result": f"best response on a river board, {histories} histories, one position: {1000 * seconds:.1f} ms; "
+        "result": f"best response on a river board, {histories} histories, one position: "
+        f"{1000 * seconds:.1f} ms; "
         f"its {9 * histories:,} showdowns alone as a NumPy matrix product: {1000 * twin_seconds:.0f} ms "
         f"({twin_seconds / seconds:.1f} times)",
     }

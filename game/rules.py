@@ -192,14 +192,18 @@ class Rules:
         first = numbers("firstPlayer", rounds, [1] * rounds)
         if not set(first) <= {1, 2}:
             raise ValueError("firstPlayer must be 1 or 2")
-        stacks = numbers("stack", 2) if "stack" in values else None
+        big_blind, small_blind = numbers("blind", 2)
+        stacks = None
+        if "stack" in values:
+            first_stack, second_stack = numbers("stack", 2)
+            stacks = (first_stack, second_stack)
         raises = numbers("maxRaises", rounds, [NO_CAP] * rounds)
         # "3 4 4 4" is the usual way to say that the big blind is the first of four bets.
         blind_is_bet = rounds > 1 and raises[0] + 1 == raises[1]
         capped = limit or min(raises) < NO_CAP
         return cls(
             betting="limit" if limit else "no-limit",
-            blinds=numbers("blind", 2),
+            blinds=(big_blind, small_blind),
             stacks=stacks,
             bet_sizes=numbers("raiseSize", rounds) if limit else (),
             max_bets=(raises[0] + blind_is_bet, *raises[1:]) if capped else None,

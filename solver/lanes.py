@@ -10,15 +10,21 @@ Measured on showdowns over 1,081 hands this is about four times as fast as loops
 from __future__ import annotations
 
 import operator
+from typing import Any
 
+import numba.extending
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.core.datamodel import models, register_default
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin
+from numba.extending import lower_builtin
 
-LANES = 32
+LANES = (
+    32  # measured against 16 and 64 on the river of limit hold'em; 128 bytes a row in single precision
+)
+
+intrinsic: Any = numba.extending.intrinsic  # its annotations hide the typing context from a type checker
 
 
 class LanesType(types.Type):

@@ -18,7 +18,6 @@ import numpy as np
 
 from ..abstraction.boards import Boards
 from ..abstraction.buckets import CardAbstraction
-from ..game.cards import hand_index
 from ..game.strength import hand_strength
 from .betting_tree import SHOWDOWN, BettingTree
 from .tables import Tables

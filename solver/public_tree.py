@@ -174,7 +174,7 @@ class Walk:
                 )
             if len(group) > 1:
                 moved = suit_permutations(self.deck).hands
-                value_next[:] = sum(value_next[:, moved[g]] for g in group) / self.dtype(len(group))
+                value_next[:] = np.mean([value_next[:, moved[g]] for g in group], axis=0)
         rows.pass_up(
             plan.block_program, plan.programs, plan.block_next, plan.next_lane, plan.block_leaf,
             scratch.amounts[index], hands, cards, groups, buckets, self._chances[index], own_buckets,

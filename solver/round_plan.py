@@ -113,8 +113,10 @@ def _places(tree: BettingTree, entry: int, index: int) -> tuple[list[int], tuple
     def visit(node: int) -> tuple:
         places.append(node)
         kind = int(tree.kind[node])
-        if kind == FOLD or kind == SHOWDOWN or tree.round[node] > index:
-            return (kind if kind in (FOLD, SHOWDOWN) else "next",)
+        if kind in (FOLD, SHOWDOWN):
+            return (kind,)
+        if tree.round[node] > index:
+            return ("next",)
         first = int(tree.first_child[node])
         return (kind, *(visit(first + action) for action in range(tree.num_actions[node])))
 
@@ -142,15 +144,16 @@ def _plan(
     entries: np.ndarray,
     lane_of_next: dict[int, int],
 ) -> RoundPlan:
-    compiled = [_compile(tree, player, mode, reachable, index, shape) for shape in shapes]
+    compiled = [_Program(tree, player, mode, reachable, index, shape) for shape in shapes]
     programs: list[tuple[int, ...]] = []
     block_program, block_next, block_leaf = [], [], []
-    next_lane, amounts = [], []
+    next_lane: list[np.ndarray] = []
+    amounts: list[np.ndarray] = []
     widths = [max((len(getattr(c, name)) for c in compiled), default=0) for name in ("opponent", "own")]
     slots: list[list[np.ndarray]] = [[], []]
     for shape, code in zip(shapes, compiled, strict=True):
         start = len(programs)
-        programs += code.program
+        programs += code.rows
         for first in range(0, len(shape.lanes), LANES):
             lanes = np.array(shape.lanes[first : first + LANES]).T  # [place, lane]
             pad = ((0, 0), (0, LANES - lanes.shape[1]))
@@ -167,8 +170,8 @@ def _plan(
                 amounts.append(np.pad(chips, pad[1]))
             for side, pairs in enumerate((code.opponent, code.own)):
                 block = np.full((widths[side], LANES), -1, np.int64)
-                for row, (place, action) in enumerate(pairs):
-                    block[row, : lanes.shape[1]] = tree.action_slot[lanes[place]] + action
+                for number, (place, action) in enumerate(pairs):
+                    block[number, : lanes.shape[1]] = tree.action_slot[lanes[place]] + action
                 slots[side].append(block)
     empty = np.zeros((1, LANES))
     return RoundPlan(
@@ -186,11 +189,11 @@ def _plan(
     )
 
 
-class _compile:  # noqa: N801 - used as a function whose result has several parts
+class _Program:
     """The program of a shape.
 
     Attributes:
-        program: rows for `solver.rows`.
+        rows: instructions for `solver.rows`.
         leaf_places, next_places: places behind the entries of leaves and of NEXT.
         opponent, own: (place, action) behind the entries of probabilities.
         reach_slots, value_slots: scratch slots used.
@@ -200,7 +203,7 @@ class _compile:  # noqa: N801 - used as a function whose result has several part
         self, tree: BettingTree, player: int, mode: str, reachable: np.ndarray, index: int, shape: _Shape
     ):
         self.tree, self.player, self.mode, self.index, self.shape = tree, player, mode, index, shape
-        self.program: list[tuple[int, ...]] = []
+        self.rows: list[tuple[int, ...]] = []
         self.leaf_places: list[int] = []
         self.next_places: list[int] = []
         self.opponent: list[tuple[int, int]] = []
@@ -216,7 +219,7 @@ class _compile:  # noqa: N801 - used as a function whose result has several part
         row[rows.OPERATION] = operation
         for name, value in columns.items():
             row[getattr(rows, name.upper())] = value
-        self.program.append(tuple(row))
+        self.rows.append(tuple(row))
 
     def _value(self, node: int, reach: int, target: int) -> None:
         """Emit code that sets values[target] to the value of a node reached with reach[reach]."""

@@ -130,8 +130,8 @@ def pass_up(
                 )
             elif operation == LEAVES:
                 _leaves(
-                    program, amounts[block_leaf[block] :], block, cards, groups, buckets, chances, own_buckets,
-                    own_chances, reach[program[SOURCE]], values[program[TARGET]], sweep, by_card,
+                    program, amounts[block_leaf[block] :], block, cards, groups, buckets, chances,
+                    own_buckets, own_chances, reach[program[SOURCE]], values[program[TARGET]], sweep, by_card,
                 )  # fmt: skip
             elif operation == NEXT:
                 _gather(next_lane[block_next[block] + program[ENTRY]], hands, value_next, sweep)
