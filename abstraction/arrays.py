@@ -66,8 +66,8 @@ def load_arrays(
     header = _read_header(path, kind)
     if header is None:
         raise ValueError(f"{path} holds no {kind}: it has no header.json of one")
-    if header["format"] != FORMAT:
-        raise ValueError(f"{path} has format {header['format']}, this version reads format {FORMAT}")
+    if header.get("format") != FORMAT:
+        raise ValueError(f"{path} has format {header.get('format')}, this version reads format {FORMAT}")
     arrays = {}
     for name, entry in header["arrays"].items():
         file = path / f"{name}.npy"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -48,10 +49,10 @@ class RoundConfig:
     buckets: int | None = None
 
     def __post_init__(self) -> None:
-        if self.feature not in FEATURES:
+        if not isinstance(self.feature, str) or self.feature not in FEATURES:
             raise ValueError(f"unknown feature {self.feature!r}: choose one of {', '.join(FEATURES)}")
         if self.feature.startswith("ehs"):
-            if not isinstance(self.buckets, int) or not 1 <= self.buckets <= MAX_BUCKETS:
+            if type(self.buckets) is not int or not 1 <= self.buckets <= MAX_BUCKETS:
                 raise ValueError(
                     f"feature {self.feature} needs buckets = 1 to {MAX_BUCKETS}, not {self.buckets}"
                 )
@@ -243,8 +244,8 @@ def build_abstraction(
     if path.exists():
         try:
             return _load(config, path)
-        except ValueError:  # a damaged cache entry is our own affair: build it again
-            pass
+        except (KeyError, ValueError):  # a damaged cache entry is our own affair: build it again
+            shutil.rmtree(path, ignore_errors=True)
     matrices = _build(config, progress)
     num_buckets = [int(matrix.max()) + 1 for matrix in matrices]
     header = {"config": config.description(), "num_buckets": num_buckets}
