@@ -7,7 +7,7 @@ from math import comb, factorial
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from nashfold.abstraction import Boards, canonical_boards
 from nashfold.abstraction.boards import is_suit_invariant, suit_permutations
@@ -98,6 +98,7 @@ def test_a_canonical_board_is_found_at_its_own_row_and_is_the_smallest_of_its_cl
         assert (colex[np.arange(size), image].sum(axis=1) >= index).all()
 
 
+@settings(deadline=None)
 @given(boards_of_some_deck())
 def test_the_permutation_of_locate_leads_to_the_canonical_board(case):
     deck, board, _, _ = case
@@ -107,6 +108,7 @@ def test_the_permutation_of_locate_leads_to_the_canonical_board(case):
     assert sorted(renamed(deck, board, suits)) == canonical.cards[row].tolist()
 
 
+@settings(deadline=None)
 @given(boards_of_some_deck(), st.randoms(use_true_random=False))
 def test_renamed_and_reordered_boards_have_the_same_row(case, random):
     deck, board, _, suits = case
@@ -195,6 +197,7 @@ def test_hands_that_are_equal_up_to_suits_share_a_key_and_no_others_do():
     assert lossless_key("Kh3s", "Th8h4h") != lossless_key("Ks3h", "Th8h4h")
 
 
+@settings(deadline=None)
 @given(boards_of_some_deck())
 def test_an_invariant_table_reads_the_same_for_every_renaming_of_a_state(case):
     """The whole lookup: the orbit of a hand under the permutations that keep its board."""
