@@ -136,7 +136,7 @@ def _flop_curve(seconds: float) -> tuple[list[dict[str, Any]], Strategy]:
         strategy = run.strategy
         with board_bar() as progress:
             score = best_response(strategy, progress=progress)
-        points.append({"seconds": run.seconds, "iterations": iterations, **asdict(score)})
+        points.append(asdict(score) | {"seconds": run.seconds, "iterations": iterations})
         print(
             f"   {iterations:>12,} iterations, {run.seconds:5.1f} s: {score.mbb_per_hand:7.1f} mbb/h",
             flush=True,

@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from nashfold.game import Betting, preset
+from nashfold.solver.betting_tree import FOLD, SHOWDOWN, betting_tree
+
+
+@pytest.mark.parametrize(
+    ("name", "decisions"),
+    [
+        ("acpc-limit", (8, 70, 630, 5670)),
+        ("flop-limit", (8, 70)),
+        ("short-limit", (4, 18, 90)),
+    ],
+)
+def test_decision_nodes_by_round(name, decisions):
+    tree = betting_tree(preset(name))
+    assert tree.num_decisions == decisions
+    if name == "acpc-limit":
+        assert sum(tree.num_decisions) == 6378
+
+
+@pytest.mark.slow
+def test_no_limit_tree_with_every_size():
+    assert betting_tree(preset("short-nolimit")).num_decisions == (1188, 19996, 151124)
+
+
+@pytest.mark.parametrize("name", ["acpc-limit", "short-limit"])
+def test_every_node_is_the_state_that_its_actions_lead_to(name):
+    tree = betting_tree(preset(name))
+    states = {0: Betting.start(tree.rules)}
+    slots = [set() for _ in tree.num_slots]
+    for node in range(len(tree)):
+        state = states.pop(node)
+        assert tree.actions[node] == tuple(state.legal_actions())
+        assert tuple(tree.spent[node]) == state.spent
+        assert tree.round[node] == state.round
+        if state.is_over:
+            assert tree.kind[node] == (SHOWDOWN if state.folded is None else FOLD)
+            assert tree.folded[node] == (-1 if state.folded is None else state.folded)
+        else:
+            assert tree.kind[node] == state.to_act
+            used = range(tree.action_slot[node], tree.action_slot[node] + tree.num_actions[node])
+            assert slots[state.round].isdisjoint(used)
+            slots[state.round].update(used)
+        for number, action in enumerate(tree.actions[node]):
+            child = tree.first_child[node] + number
+            assert tree.parent[child] == node
+            states[child] = state.play(action)
+    assert not states
+    assert [len(used) for used in slots] == list(tree.num_slots)
+    assert all(used == set(range(len(used))) for used in slots)
+
+
+def test_what_follows_one_history_stands_together():
+    """The ten decisions of a river history take 27 consecutive slots: a few cache lines."""
+    tree = betting_tree(preset("acpc-limit"))
+    river = np.flatnonzero((tree.round == 3) & (tree.num_actions > 0))
+    starts = [n for n in river if tree.round[tree.parent[n]] == 2]
+    assert len(starts) == 567
+    first = np.sort(tree.action_slot[starts])
+    assert (np.diff(first) == tree.num_slots[3] // 567).all()
+
+
+def test_find_and_child_name_what_is_there():
+    tree = betting_tree(preset("acpc-limit"))
+    betting = Betting.start(tree.rules).play("call").play("raise-to:20")
+    assert tree.find(betting) == tree.child(tree.child(0, betting.actions[0]), betting.actions[1])
+    other = Betting.start(preset("acpc-nolimit")).play("raise-to:1000")
+    with pytest.raises(ValueError, match="no raise-to:1000 here, only fold, call, raise-to:20"):
+        tree.find(other)
+
+
+def test_a_tree_that_is_too_large_is_refused_with_its_limit():
+    with pytest.raises(ValueError, match="more than 10,000 nodes"):
+        betting_tree(preset("acpc-nolimit"), max_nodes=10_000)

@@ -1,0 +1,190 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from nashfold.game import preset
+from nashfold.solver import SolveConfig, Strategy, solve
+from nashfold.solver.run import parse_duration
+from strategies import percentile_config
+
+SHORT = preset("short-limit")
+CONFIG = SolveConfig(SHORT, percentile_config(SHORT, 6), iterations=50_000, seed=3)
+
+
+def _same(one: Strategy, other: Strategy) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one.tables, other.tables, strict=True))
+
+
+def test_a_run_folder_holds_what_the_run_was(tmp_path):
+    seen = []
+    run = solve(CONFIG, tmp_path / "run", progress=seen.append)
+    assert run.iterations == 50_000
+    assert [state.iterations for state in seen] == sorted(state.iterations for state in seen)
+    assert seen[-1].iterations == 50_000
+    again = SolveConfig.from_toml(tmp_path / "run" / "config.toml")
+    assert again == CONFIG
+    assert set(json.loads((tmp_path / "run" / "versions.json").read_text())) >= {"nashfold", "numpy"}
+    metrics = [
+        json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    ]
+    assert metrics[-1]["iterations"] == 50_000
+    assert _same(Strategy.load(tmp_path / "run"), run.strategy)
+    assert _same(solve(CONFIG).strategy, run.strategy)
+
+
+def test_a_resumed_run_ends_where_the_unbroken_one_does(tmp_path):
+    whole = solve(CONFIG)
+    solve(replace(CONFIG, iterations=20_000), tmp_path / "run")
+    resumed = solve(CONFIG, tmp_path / "run", resume=True)
+    assert resumed.iterations == 50_000
+    assert _same(resumed.strategy, whole.strategy)
+    assert _same(solve(CONFIG, tmp_path / "run", resume=True).strategy, whole.strategy)
+
+
+def test_an_interrupt_keeps_what_was_done(tmp_path):
+    def stop(state):
+        if state.iterations >= 16_384:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(CONFIG, tmp_path / "run", progress=stop)
+    (checkpoint,) = (tmp_path / "run" / "checkpoints").iterdir()
+    assert int(checkpoint.name) == 16_384
+    assert _same(solve(CONFIG, tmp_path / "run", resume=True).strategy, solve(CONFIG).strategy)
+
+
+def test_killed_at_any_moment_a_run_goes_on(tmp_path):
+    """SIGKILL in the middle of solving and writing checkpoints, three times; then bit for bit the same."""
+    config = replace(CONFIG, iterations=2_000_000, checkpoint_every=0.05)
+    (tmp_path / "config.toml").write_text(config.to_toml())
+    command = [sys.executable, "-m", "nashfold.experiments.cli", "solve", str(tmp_path / "config.toml")]
+    command += ["--out", str(tmp_path / "run")]
+    rng = np.random.default_rng(0)
+    kills = 0
+    for attempt in range(3):
+        resume = ["--resume"] if (tmp_path / "run" / "config.toml").exists() else []
+        process = subprocess.Popen(
+            command + resume, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+        checkpoints = tmp_path / "run" / "checkpoints"
+        known = len(list(checkpoints.glob("[0-9]*"))) if attempt else 0
+        deadline = time.monotonic() + 60
+        while not known and not list(checkpoints.glob("[0-9]*")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(rng.uniform(1.5, 2.0) if attempt else rng.uniform(0, 0.3))
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        process.wait()
+    assert kills
+    resumed = solve(config, tmp_path / "run", resume=True)
+    assert resumed.iterations == 2_000_000
+    assert _same(resumed.strategy, solve(config).strategy)
+
+
+def test_time_limits_a_run():
+    run = solve(replace(CONFIG, iterations=None, time=0.3))
+    assert run.iterations > 0
+    assert run.seconds >= 0.3
+
+
+def test_nothing_is_overwritten(tmp_path):
+    solve(CONFIG, tmp_path / "run")
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    with pytest.raises(ValueError, match="is in the way"):
+        solve(CONFIG, tmp_path / "run")
+    with pytest.raises(ValueError, match="is another run: its seed is 3, not 4"):
+        solve(replace(CONFIG, seed=4), tmp_path / "run", resume=True)
+    with pytest.raises(ValueError, match="holds no run to resume"):
+        solve(CONFIG, tmp_path / "nowhere", resume=True)
+    (values,) = (tmp_path / "run" / "checkpoints").glob("*/values.npy")
+    values.write_bytes(values.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="is damaged"):
+        solve(replace(CONFIG, iterations=60_000), tmp_path / "run", resume=True)
+    values.write_bytes(before[values])
+    after = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    assert after == before
+
+
+GOOD = """
+rules = "short-limit"
+abstraction = "a.toml"
+iterations = 1000
+"""
+ABSTRACTION = """
+rules = "short-limit"
+[[round]]
+feature = "preflop-classes"
+[[round]]
+feature = "ehs"
+buckets = 5
+[[round]]
+feature = "ehs"
+buckets = 5
+"""
+
+
+def test_a_configuration_file(tmp_path):
+    (tmp_path / "a.toml").write_text(ABSTRACTION)
+    text = GOOD.replace("iterations = 1000", 'time = "1h30m"\nthreads = 2\n[checkpoint]\nevery = "90s"')
+    (tmp_path / "c.toml").write_text(text)
+    config = SolveConfig.from_toml(tmp_path / "c.toml")
+    assert config.time == 5400
+    assert config.threads == 2
+    assert config.checkpoint_every == 90
+    assert [entry.buckets for entry in config.abstraction.rounds] == [None, 5, 5]
+    run = solve(replace(config, iterations=10, time=None))
+    (tmp_path / "d.toml").write_text(GOOD.replace("a.toml", run.strategy.abstraction.hash))
+    assert SolveConfig.from_toml(tmp_path / "d.toml").abstraction.hash == config.abstraction.hash
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"short-limit"', '"chess"', "unknown preset 'chess'"),
+        ("iterations", "iteration", "unknown key 'iteration'"),
+        ("iterations = 1000", "", "how long to solve"),
+        ("iterations = 1000", "iterations = 0", "iterations must be a positive number"),
+        ("iterations = 1000", 'time = "soon"', "'soon' is not a duration"),
+        ('"a.toml"', '"b.toml"', "cannot read"),
+        ('"a.toml"', '"lossless"', "lossless is not available"),
+        ('"a.toml"', '"0123456789abcdef"', "there is no such folder"),
+        ("iterations", 'scheme = "magic"\niterations', "scheme must be cfr or lcfr"),
+        ("iterations", "seed = -1\niterations", "seed must be a whole number"),
+        ("iterations", "threads = 0\niterations", "threads must be a positive number"),
+        ("iterations", 'bets = "fcpa"\niterations', 'bets must be "full"'),
+        ("iterations = 1000", "iterations = ", "c.toml"),
+    ],
+)
+def test_a_bad_configuration_says_what_is_wrong(tmp_path, old, new, message):
+    (tmp_path / "a.toml").write_text(ABSTRACTION)
+    (tmp_path / "c.toml").write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(ValueError, match=message) as error:
+        SolveConfig.from_toml(tmp_path / "c.toml")
+    assert "\n" not in str(error.value)
+
+
+def test_an_abstraction_of_another_game_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="does not fit flop-limit"):
+        solve(SolveConfig(preset("flop-limit"), CONFIG.abstraction, iterations=10), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("10m", 600), ("1h30m", 5400), (12, 12), ("1.5h", 5400), ("45", 45)],
+)
+def test_durations(text, seconds):
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "m", "-3s", "0", 0, "1d", True, None])
+def test_what_is_no_duration(text):
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse_duration(text)

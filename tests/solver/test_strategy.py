@@ -1,0 +1,171 @@
+import json
+
+import nashfold.game.openspiel  # noqa: F401 - registers the game
+import numpy as np
+import pyspiel
+import pytest
+from nashfold.game import Action, new_hand, preset
+from nashfold.solver import BUILT_INS, BuiltIn, Strategy, betting_tree, open_strategy, strategy_player
+from strategies import random_strategy
+
+SHORT = preset("short-limit")
+
+
+def _line(hand, *actions):
+    for action in actions:
+        hand = hand.play(action)
+    return hand
+
+
+@pytest.mark.parametrize("name", ["acpc-limit", "acpc-nolimit", "short-nolimit", "flop-limit"])
+@pytest.mark.parametrize("built_in", BUILT_INS)
+def test_built_in_strategies_play_every_game_to_its_end(name, built_in):
+    strategy = BuiltIn(built_in)
+    rng = np.random.default_rng(3)
+    for seed in range(20):
+        hand = new_hand(preset(name), seed=seed)
+        while not hand.is_over:
+            found = strategy.probabilities(hand)
+            assert sum(found.values()) == pytest.approx(1)
+            assert all(hand.betting.is_legal(Action.parse(text)) for text in found)
+            hand = hand.play(rng.choice(list(found), p=list(found.values())))
+        assert sum(hand.winnings) == 0
+
+
+def test_what_the_built_in_strategies_do():
+    hand = new_hand(preset("acpc-limit"), seed=1)
+    raised = _line(hand, "raise-to:20", "raise-to:30", "raise-to:40")
+    assert BuiltIn("always-fold").probabilities(hand) == {"fold": 1}
+    assert BuiltIn("always-fold").probabilities(_line(hand, "call")) == {"check": 1}
+    assert BuiltIn("always-call").probabilities(raised) == {"call": 1}
+    assert BuiltIn("always-raise").probabilities(hand) == {"raise-to:20": 1}
+    assert BuiltIn("always-raise").probabilities(raised) == {"call": 1}
+    assert BuiltIn("call-or-raise").probabilities(hand) == {"call": 0.5, "raise-to:20": 0.5}
+    assert BuiltIn("call-or-raise").probabilities(raised) == {"call": 1}
+    third = pytest.approx(1 / 3)
+    assert BuiltIn("random").probabilities(hand) == {"fold": third, "call": third, "raise-to:20": third}
+    no_limit = new_hand(preset("acpc-nolimit"), seed=1)
+    assert BuiltIn("always-raise").probabilities(no_limit) == {"raise-to:300": 1}
+    assert set(BuiltIn("random").probabilities(no_limit)) == {
+        "fold",
+        "call",
+        "raise-to:300",
+        "raise-to:20000",
+    }
+
+
+def test_a_built_in_table_says_the_same_everywhere():
+    table = BuiltIn("random").table(SHORT)
+    for seed in range(30):
+        hand = new_hand(SHORT, seed=seed)
+        rng = np.random.default_rng(seed)
+        while not hand.is_over:
+            plain = BuiltIn("random").probabilities(hand)
+            found = table.probabilities(hand)
+            assert {action: p for action, p in found.items() if p} == pytest.approx(plain)
+            hand = hand.play(rng.choice(list(plain)))
+
+
+def test_probabilities_are_those_of_the_bucket_and_the_node():
+    strategy = random_strategy(SHORT, 1)
+    hand = new_hand(SHORT, ("AsKs", "QdQc"), "9c Td Jh 9s")
+    hand = _line(hand, "raise-to:4", "call", "check", "bet:2", "raise-to:4", "call", "check")
+    found = strategy.probabilities(hand)
+    bucket = strategy.abstraction.bucket(2, "QcQd" if hand.to_act else "KsAs", "Td 9s Jh 9c")
+    tree = strategy.tree
+    slot = tree.action_slot[tree.find(hand.betting)]
+    assert list(found.values()) == strategy.tables[2][bucket, slot : slot + 2].tolist()
+    assert list(found) == ["check", "bet:4"]
+    # A player sees as much as is needed, and only when it is his turn.
+    assert strategy.probabilities(hand.observation(hand.to_act)) == found
+    with pytest.raises(ValueError, match="player 1 is to act, not player 0"):
+        strategy.probabilities(hand.observation(0))
+    with pytest.raises(ValueError, match="the hand is over"):
+        strategy.probabilities(_line(hand, "check"))
+    with pytest.raises(ValueError, match="for short-limit, the hand is of flop-limit"):
+        strategy.probabilities(new_hand(preset("flop-limit"), seed=1))
+
+
+def test_suits_and_order_do_not_change_a_strategy():
+    strategy = random_strategy(SHORT, 1)
+    lines = ("raise-to:4", "call", "check", "bet:2", "call")
+    same = [
+        (("AsKs", "QdQc"), "9c Td Jh 9s"),
+        (("KsAs", "QcQd"), "Jh 9c Td 9s"),
+        (("AhKh", "QsQd"), "9d Ts Jc 9h"),
+    ]
+    found = [strategy.probabilities(_line(new_hand(SHORT, *cards), *lines)) for cards in same]
+    assert found[0] == found[1] == found[2]
+
+
+def test_saving_and_loading(tmp_path, monkeypatch):
+    strategy = random_strategy(SHORT, 1)
+    strategy.save(tmp_path / "strategy")
+    for path in (tmp_path, tmp_path / "strategy"):  # a run folder will do as well
+        loaded = Strategy.load(path)
+        assert loaded.rules == SHORT
+        assert loaded.rules.name == "short-limit"
+        assert loaded.name == strategy.name
+        for ours, theirs in zip(strategy.tables, loaded.tables, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    # Without the cache the abstraction is built again from its description.
+    monkeypatch.setenv("NASHFOLD_CACHE", str(tmp_path / "empty"))
+    again = Strategy.load(tmp_path)
+    for ours, theirs in zip(strategy.abstraction.matrices, again.abstraction.matrices, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_what_is_no_strategy_is_refused(tmp_path):
+    strategy = random_strategy(SHORT, 1)
+    with pytest.raises(ValueError, match="unknown strategy 'no-such'"):
+        open_strategy("no-such", SHORT)
+    with pytest.raises(ValueError, match="no header"):
+        Strategy.load(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="nothing was overwritten"):
+        strategy.save(tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    strategy.save(tmp_path / "s")
+    header = json.loads((tmp_path / "s" / "header.json").read_text())
+    header["abstraction"]["hash"] = "0" * 16
+    (tmp_path / "s" / "header.json").write_text(json.dumps(header))
+    with pytest.raises(ValueError, match="needs abstraction 0000000000000000"):
+        Strategy.load(tmp_path / "s")
+    with pytest.raises(ValueError, match="the table of round 0 has shape"):
+        Strategy(betting_tree(SHORT), strategy.abstraction, [table[:2] for table in strategy.tables])
+
+
+def test_an_openspiel_policy_says_what_the_strategy_says():
+    strategy = random_strategy(SHORT, 1)
+    game = pyspiel.load_game("python_holdem(rules=short-limit)")
+    policy = strategy.to_openspiel(game)
+    rng = np.random.default_rng(0)
+    compared = 0
+    for _ in range(20):
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            if state.is_chance_node():
+                state.apply_action(int(rng.choice([action for action, _ in state.chance_outcomes()])))
+                continue
+            found = policy.action_probabilities(state)
+            assert sorted(found) == state.legal_actions()
+            table = state.table
+            own = table.hole[state.current_player()]
+            expected = strategy.node_probabilities(table.betting, own, table.board)
+            assert list(found.values()) == list(expected.values())
+            compared += 1
+            state.apply_action(int(rng.choice(list(found))))
+    assert compared > 60
+    with pytest.raises(ValueError, match="the strategy is for short-limit"):
+        strategy.to_openspiel(pyspiel.load_game("python_holdem(rules=flop-limit)"))
+    with pytest.raises(ValueError, match="plays python_holdem games"):
+        strategy.to_openspiel(pyspiel.load_game("kuhn_poker"))
+
+
+def test_a_player_draws_from_the_probabilities():
+    strategy = BuiltIn("random")
+    act = strategy_player(strategy, seed=1)
+    observation = new_hand(preset("acpc-limit"), seed=1).observation(1)
+    drawn = [act(observation) for _ in range(3000)]
+    for action, probability in strategy.probabilities(observation).items():
+        assert drawn.count(action) == pytest.approx(3000 * probability, abs=5 * 26)
