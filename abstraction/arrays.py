@@ -61,6 +61,9 @@ def load_arrays(
     Raises ValueError where the folder is missing, of another kind or format, or damaged.
     """
     path = Path(path)
+    if not path.exists():  # killed between two renames, `save_arrays` leaves the old folder aside
+        for old in path.parent.glob(f".{path.name}.*.old"):
+            old.rename(path)
     if not path.is_dir():
         raise ValueError(f"{path} is no {kind} folder: there is no such folder")
     header = _read_header(path, kind)

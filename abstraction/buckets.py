@@ -21,7 +21,7 @@ import numpy as np
 from platformdirs import user_cache_dir
 
 from ..game.cards import Deck, hand_index, parse_cards
-from ..game.rules import Rules, preset
+from ..game.rules import Rules, parse_rules
 from .arrays import load_arrays, save_arrays
 from .boards import Boards, canonical_boards, is_suit_invariant, suit_permutations
 from .equity import Progress, earlier_sums, last_round_equity, preflop_classes, strength_table
@@ -72,6 +72,8 @@ class AbstractionConfig:
     def __post_init__(self) -> None:
         if self.recall != "imperfect":
             raise ValueError(f"recall must be imperfect, not {self.recall!r}")
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+            raise ValueError(f"seed must be a whole number, not {self.seed!r}")
         if len(self.rounds) != self.rules.num_rounds:
             raise ValueError(
                 f"{self.rules.name} has {self.rules.num_rounds} rounds: give as many [[round]] tables, "
@@ -123,7 +125,7 @@ class AbstractionConfig:
                 raise ValueError("a [[round]] table has the keys feature and buckets")
             rounds.append(RoundConfig(**table))
         rest = {key: values[key] for key in ("recall", "seed") if key in values}
-        return cls(preset(values["rules"]), tuple(rounds), **rest)
+        return cls(parse_rules(values["rules"]), tuple(rounds), **rest)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> AbstractionConfig:

@@ -128,7 +128,7 @@ def _by_chunks(fill: Callable[[slice], None], rows: int, what: str, progress: Pr
     slices = [slice(start, min(start + _CHUNK, rows)) for start in range(0, rows, _CHUNK)]
     with ThreadPoolExecutor(2) as pool:
         for part, _ in zip(slices, pool.map(fill, slices), strict=True):
-            if progress:
+            if progress is not None:
                 progress(what, part.stop, rows)
 
 

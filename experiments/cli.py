@@ -6,25 +6,15 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NoReturn
 
-from tqdm import tqdm
-
 from ..game.match import play_match
-from ..game.rules import PRESETS, Rules, preset
-
-DESCRIPTIONS = {
-    "acpc-nolimit": "no-limit hold'em as in the Annual Computer Poker Competition: 50/100, 20,000 chips",
-    "acpc-limit": "limit hold'em as in the competition: 5/10, four bets a round, the big blind the first",
-    "flop-limit": "limit hold'em that ends after the flop; showdown on five cards",
-    "short-limit": "limit hold'em with 24 cards (nine to ace) and three rounds; solved exactly in seconds",
-    "short-nolimit": "no-limit hold'em with 24 cards, three rounds and 20 chips",
-}
+from ..game.rules import PRESETS, Rules, parse_rules, preset
+from .progress import counting_bar, solve_bar, stage_bar
 
 
 class _Parser(argparse.ArgumentParser):
@@ -40,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.json:
             print(json.dumps(_plain(result)))
     except ValueError as error:
+        print(f"nashfold: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
         print(f"nashfold: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -101,19 +94,19 @@ def _games(options: argparse.Namespace) -> dict[str, Any]:
     if options.name is None:
         if not options.json:
             for name in PRESETS:
-                print(f"{name:14}  {DESCRIPTIONS[name]}")
-        return {"games": {name: DESCRIPTIONS[name] for name in PRESETS}}
+                print(f"{name:14}  {preset(name).description}")
+        return {"games": {name: preset(name).description for name in PRESETS}}
     definition = preset(options.name).to_acpc()
     if not options.json:
         print(definition, end="")
-    return {"name": options.name, "description": DESCRIPTIONS[options.name], "acpc": definition}
+    return {"name": options.name, "description": preset(options.name).description, "acpc": definition}
 
 
 def _build(options: argparse.Namespace) -> dict[str, Any]:
     from ..abstraction.buckets import abstraction_path, build_abstraction
 
     started = perf_counter()
-    with build_bar() as progress:
+    with stage_bar("boards") as progress:
         abstraction = build_abstraction(options.config, progress)
     seconds = perf_counter() - started
     path = abstraction_path(abstraction.hash)
@@ -137,11 +130,12 @@ def _solve(options: argparse.Namespace) -> dict[str, Any]:
     if options.threads is not None:
         config = replace(config, threads=options.threads)
     try:
-        with build_bar() as building, solve_bar(config) as solving:
+        with stage_bar("boards") as building, solve_bar(config) as solving:
             run = solve(config, options.out, options.resume, solving, building)
     except KeyboardInterrupt:
         if (Path(options.out) / "config.toml").exists():
-            say(f"stopped; go on with: nashfold solve {options.config} --out {options.out} --resume")
+            resume = f"nashfold solve {options.config} --out {options.out} --resume"
+            print(f"stopped; go on with: {resume}", file=sys.stderr)
         raise
     if not options.json:
         print(f"{run.strategy.name} in {run.seconds:.1f} s: {run.path}")
@@ -155,6 +149,7 @@ def _solve(options: argparse.Namespace) -> dict[str, Any]:
 
 def _score(options: argparse.Namespace) -> Any:
     from ..solver.scoring.best_response import best_response
+    from ..solver.strategy import open_strategy
 
     if options.method != "best-response":
         known = "best-response" if options.method != "local-best-response" else "best-response so far"
@@ -163,11 +158,11 @@ def _score(options: argparse.Namespace) -> Any:
         raise ValueError("--cluster is not available yet: score on this machine with --flops N")
     flops: str | int = options.flops
     if flops != "all":
-        if not str(flops).isdigit() or int(flops) < 1:
+        if not str(flops).isdecimal() or int(flops) < 1:
             raise ValueError(f"--flops takes all or a positive number, not {flops!r}")
         flops = int(flops)
-    strategy = _open(options.strategy, _rules(options))
-    with board_bar() as progress:
+    strategy = open_strategy(options.strategy, _rules(options))
+    with counting_bar("best response", "flops") as progress:
         result = best_response(strategy, flops, options.seed, threads=options.threads, progress=progress)
     if not options.json:
         print(f"{result.strategy}: {result}")
@@ -178,17 +173,22 @@ def _score(options: argparse.Namespace) -> Any:
 
 
 def _match(options: argparse.Namespace) -> Any:
-    from ..solver.strategy import strategy_player
+    from ..solver.strategy import BUILT_INS, BuiltIn, open_strategy, strategy_player
 
     rules = _rules(options)
-    strategies = [_open(source, rules) for source in (options.a, options.b)]
-    if strategies[0].rules != strategies[1].rules:
-        raise ValueError("the two strategies are for different games")
+    sources = (options.a, options.b)
+    # A built-in strategy plays any game: the one that is asked for, or that of the other strategy.
+    tables = {source: open_strategy(source, rules) for source in sources if source not in BUILT_INS}
+    for table in tables.values():
+        rules = rules or table.rules
+        if table.rules != rules:
+            raise ValueError("the two strategies are for different games")
+    if rules is None:
+        raise ValueError(f"two built-in strategies need --rules: one of {', '.join(PRESETS)}")
+    strategies = [tables.get(source) or BuiltIn(source) for source in sources]
     players = [strategy_player(s, options.seed + seat) for seat, s in enumerate(strategies)]
     with counting_bar("hands", "hands") as progress:
-        result = play_match(
-            players, strategies[0].rules, options.hands, options.seed, options.duplicate, progress
-        )
+        result = play_match(players, rules, options.hands, options.seed, options.duplicate, progress)
     if not options.json:
         print(f"{strategies[0].name} against {strategies[1].name}: {result}")
     return asdict(result)
@@ -206,13 +206,7 @@ def _bench(options: argparse.Namespace) -> Any:
 
 
 def _rules(options: argparse.Namespace) -> Rules | None:
-    return None if options.rules is None else preset(options.rules)
-
-
-def _open(source: str, rules: Rules | None):
-    from ..solver.strategy import open_strategy
-
-    return open_strategy(source, rules)
+    return None if options.rules is None else parse_rules(options.rules)
 
 
 def _plain(value: Any) -> Any:
@@ -224,77 +218,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(entry) for entry in value]
     return value
-
-
-def say(text: str) -> None:
-    """A line for the person at the terminal; standard output is for results."""
-    print(text, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def counting_bar(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar that is told (done, in all); it appears with the first call."""
-    bar: tqdm | None = None
-
-    def progress(done: int, total: int) -> None:
-        nonlocal bar
-        if bar is None:
-            bar = tqdm(total=total, desc=what, unit=f" {unit}", file=sys.stderr, leave=False)
-        bar.update(done - bar.n)
-
-    try:
-        yield progress
-    finally:
-        if bar is not None:
-            bar.close()
-
-
-def board_bar() -> Any:
-    return counting_bar("best response", "flops")
-
-
-@contextmanager
-def build_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Progress of building an abstraction: one bar after the other."""
-    bar: tqdm | None = None
-
-    def progress(what: str, done: int, total: int) -> None:
-        nonlocal bar
-        if bar is None or bar.desc != f"{what}: ":
-            if bar is not None:
-                bar.close()
-            bar = tqdm(total=total, desc=what, unit=" boards", file=sys.stderr, leave=False)
-        bar.update(done - bar.n)
-
-    try:
-        yield progress
-    finally:
-        if bar is not None:
-            bar.close()
-
-
-@contextmanager
-def solve_bar(config: Any) -> Iterator[Callable[[Any], None]]:
-    """Progress of solving, in iterations or in seconds, whichever limits the run."""
-    by_time = config.iterations is None
-    bar: tqdm | None = None
-
-    def progress(state: Any) -> None:
-        nonlocal bar
-        if bar is None:
-            total = round(config.time, 1) if by_time else config.iterations
-            unit = " s" if by_time else " it"
-            bar = tqdm(total=total, desc="solving", unit=unit, file=sys.stderr, leave=False)
-        done = min(round(state.seconds, 1), bar.total) if by_time else state.iterations
-        rate = state.iterations / state.seconds if state.seconds else 0
-        bar.set_postfix_str(f"{state.iterations:,} iterations, {rate:,.0f}/s", refresh=False)
-        bar.update(done - bar.n)
-
-    try:
-        yield progress
-    finally:
-        if bar is not None:
-            bar.close()
 
 
 if __name__ == "__main__":

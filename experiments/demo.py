@@ -22,8 +22,8 @@ from ..game.rules import preset
 from ..solver.run import Run, SolveConfig, solve
 from ..solver.scoring.best_response import Exploitability, best_response
 from ..solver.strategy import BuiltIn, Strategy, strategy_player
-from .cli import board_bar, build_bar, counting_bar, solve_bar
 from .plots import exploitability_curve, strategy_grid
+from .progress import counting_bar, solve_bar, stage_bar
 
 
 def main() -> int:
@@ -112,12 +112,12 @@ def _title(text: str) -> None:
 
 
 def _solve(config: SolveConfig, out: Path | None = None) -> Run:
-    with build_bar() as building, solve_bar(config) as solving:
+    with stage_bar("boards") as building, solve_bar(config) as solving:
         return solve(config, out, progress=solving, build_progress=building)
 
 
 def _score(strategy: Strategy | str, flops: int) -> Exploitability:
-    with board_bar() as progress:
+    with counting_bar("   best response", "flops") as progress:
         score = best_response(strategy, flops, seed=1, rules=preset("acpc-limit"), progress=progress)
     print(f"   {score.strategy:42} {score}", flush=True)
     return score
@@ -134,7 +134,7 @@ def _flop_curve(seconds: float) -> tuple[list[dict[str, Any]], Strategy]:
     while strategy is None or points[-1]["seconds"] < seconds / 8:
         run = _solve(replace(config, iterations=iterations))
         strategy = run.strategy
-        with board_bar() as progress:
+        with counting_bar("   best response", "flops") as progress:
             score = best_response(strategy, progress=progress)
         points.append(asdict(score) | {"seconds": run.seconds, "iterations": iterations})
         print(

@@ -29,7 +29,8 @@ class Action:
     @classmethod
     def parse(cls, text: str) -> Action:
         """The action of that text; IllegalAction for a text that is none."""
-        match = re.fullmatch(r"(fold|check|call)|(bet|raise-to):([0-9]{1,9})", text)
+        known = r"(fold|check|call)|(bet|raise-to):([0-9]{1,9})"
+        match = re.fullmatch(known, text) if isinstance(text, str) else None
         if match is None:
             raise IllegalAction(
                 f"{text!r} is not an action: write fold, check, call, bet:N or raise-to:N"
@@ -171,6 +172,12 @@ class Betting:
             actions += [self.raise_action(amount) for amount in range(bounds[0], bounds[1] + 1)]
         return actions
 
+    @property
+    def num_legal_actions(self) -> int:
+        """Length of `legal_actions`, without making the list."""
+        bounds = self.raise_bounds()
+        return len(self.passive_actions()) + (0 if bounds is None else bounds[1] - bounds[0] + 1)
+
     def legal_text(self) -> str:
         """The legal actions in words, sizes as a range, such as ``fold, call, raise-to:200..20000``."""
         if self.is_over:
@@ -188,6 +195,7 @@ class Betting:
         bounds = self.raise_bounds()
         return (
             bounds is not None
+            and isinstance(action.amount, int)
             and bounds[0] <= action.amount <= bounds[1]
             and action == self.raise_action(action.amount)
         )

@@ -95,6 +95,8 @@ class Hand(_Table):
 
     def observation(self, player: int) -> Observation:
         """What that player may see: own cards, board, betting; the other cards only at a showdown."""
+        if player not in (0, 1):
+            raise ValueError(f"a hand has players 0 and 1, not {player}")
         showdown = self.is_over and self.betting.folded is None
         return Observation(
             betting=self.betting,

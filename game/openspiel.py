@@ -25,7 +25,7 @@ import numpy as np
 from .betting import Action, Betting, IllegalAction
 from .cards import Deck, format_cards
 from .hand import Hand
-from .rules import Rules, preset
+from .rules import Rules, parse_rules
 
 try:
     import pyspiel
@@ -58,8 +58,8 @@ _GAME_TYPE = pyspiel.GameType(
 
 @cache
 def _parse_rules(text: str) -> Rules:
-    """Rules of the parameter `rules`: anything of more than one word is a game definition."""
-    return Rules.from_acpc(text) if len(text.replace(";", " ").split()) > 1 else preset(text)
+    """Rules of the parameter `rules`, parsed once."""
+    return parse_rules(text)
 
 
 @cache

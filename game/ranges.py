@@ -18,8 +18,8 @@ def parse_range(text: str) -> np.ndarray:
     ``AK`` for both), everything above (``TT+``, ``ATs+``: the kicker rises), spans (``QQ-88``,
     ``A9s-A6s``), each with a weight from 0 to 1 (``KQo:0.5``). A later item overrides an earlier one.
 
-    >>> parse_range("AA, KK:0.5").sum()
-    np.float64(9.0)
+    >>> float(parse_range("AA, KK:0.5").sum())
+    9.0
 
     Returns:
         float64 [1326] by hand index.
@@ -46,7 +46,10 @@ def parse_range(text: str) -> np.ndarray:
 
 def _hands(text: str, item: str) -> list[int]:
     if single := re.fullmatch(r"(?:[2-9TJQKA][cdhs]){2}", text):
-        first, second = parse_cards(single[0])
+        try:
+            first, second = parse_cards(single[0])
+        except ValueError as error:
+            raise ValueError(f"range item {item!r}: {error}") from None
         return [hand_index(first, second)]
     plain = re.fullmatch(_CLASS + r"(\+?)", text)
     if plain:

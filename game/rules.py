@@ -45,6 +45,7 @@ class Rules:
         first_player: the player who acts first, by round.
         board_cards: community cards dealt at the start of each round.
         num_ranks, num_suits: the deck: ranks and suits counted from the top.
+        name, description: for people; two games of other names may have equal rules.
     """
 
     betting: str
@@ -60,6 +61,7 @@ class Rules:
     num_suits: int = 4
     num_hole_cards: int = 2
     name: str = field(default="custom", compare=False)
+    description: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         rounds = len(self.board_cards)
@@ -222,8 +224,15 @@ _ACPC_LIMIT = Rules(
     bet_sizes=(10, 10, 20, 20),
     max_bets=(4, 4, 4, 4),
     name="acpc-limit",
+    description="limit hold'em as in the competition: 5/10, four bets a round, the big blind the first",
 )
-_ACPC_NOLIMIT = Rules(betting="no-limit", blinds=(100, 50), stacks=(20_000, 20_000), name="acpc-nolimit")
+_ACPC_NOLIMIT = Rules(
+    betting="no-limit",
+    blinds=(100, 50),
+    stacks=(20_000, 20_000),
+    name="acpc-nolimit",
+    description="no-limit hold'em as in the Annual Computer Poker Competition: 50/100, 20,000 chips",
+)
 _SHORT_LIMIT = Rules(
     betting="limit",
     blinds=(2, 1),
@@ -233,6 +242,7 @@ _SHORT_LIMIT = Rules(
     board_cards=(0, 3, 1),
     num_ranks=6,
     name="short-limit",
+    description="limit hold'em with 24 cards (nine to ace) and three rounds; scored exactly in a second",
 )
 
 _PRESETS = {
@@ -248,6 +258,7 @@ _PRESETS = {
             first_player=(1, 0),
             board_cards=(0, 3),
             name="flop-limit",
+            description="limit hold'em that ends after the flop; showdown on five cards",
         ),
         _SHORT_LIMIT,
         replace(
@@ -257,6 +268,7 @@ _PRESETS = {
             bet_sizes=(),
             max_bets=None,
             name="short-nolimit",
+            description="no-limit hold'em with 24 cards, three rounds and 20 chips",
         ),
     )
 }
@@ -269,3 +281,19 @@ def preset(name: str) -> Rules:
         return _PRESETS[name]
     except KeyError:
         raise ValueError(f"unknown preset {name!r}: choose one of {', '.join(PRESETS)}") from None
+
+
+def parse_rules(text: str) -> Rules:
+    """Rules from the name of a preset or from an ACPC game definition (in one line: see `from_acpc`).
+
+    Raises ValueError for an unknown name or a malformed definition.
+    """
+    return Rules.from_acpc(text) if len(text.replace(";", " ").split()) > 1 else preset(text)
+
+
+def rules_text(rules: Rules) -> str:
+    """Text in one line that `parse_rules` reads back: the preset's name, or an ACPC definition."""
+    if _PRESETS.get(rules.name) == rules:
+        return rules.name
+    lines = rules.to_acpc().replace(" =", "").splitlines()
+    return ";".join(lines[1:-1])

@@ -16,7 +16,7 @@ from ..game.betting import Action, Betting
 from ..game.rules import Rules
 
 FOLD, SHOWDOWN = 2, 3  # values of `kind` at the leaves; 0 and 1 are the player to act
-MAX_NODES = 20_000_000
+MAX_NODES = 5_000_000  # above this, building the tree alone takes minutes
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,20 +90,23 @@ def betting_tree(rules: Rules, max_nodes: int = MAX_NODES) -> BettingTree:
     # Children are numbered together when their parent is expanded; the most recent node is expanded
     # first, so that a whole subtree is numbered before the next one begins.
     pending = [0]
+    known = 1 + states[0].num_legal_actions  # nodes that there are and those that will follow them
     while pending:
         node = pending.pop()
         legal = tuple(states[node].legal_actions())
         if not legal:
             continue
-        if len(states) + len(legal) > max_nodes:
+        children = [states[node].play(action) for action in legal]
+        known += sum(child.num_legal_actions for child in children)
+        if known > max_nodes:
             raise ValueError(
                 f"the betting tree of {rules.name} with every legal bet has more than {max_nodes:,} nodes: "
                 "use a game with fewer bet sizes or smaller stacks"
             )
         actions[node], first_child[node] = legal, len(states)
-        for action in legal:
+        for child in children:
             pending.append(len(states))
-            states.append(states[node].play(action))
+            states.append(child)
             actions.append(())
             first_child.append(0)
             parent.append(node)

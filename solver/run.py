@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,7 +24,7 @@ from ..abstraction.buckets import (
     build_abstraction,
 )
 from ..abstraction.equity import Progress
-from ..game.rules import Rules, preset
+from ..game.rules import Rules, parse_rules, preset, rules_text
 from .betting_tree import betting_tree
 from .mccfr import CHUNK, SCHEMES, ExternalSampling
 from .strategy import Strategy
@@ -76,7 +77,7 @@ class SolveConfig:
             self.iterations is None or _is_whole(self.iterations, 1),
             "iterations must be a positive number",
         )
-        need(self.time is None or self.time > 0, "time must be positive")
+        need(self.time is None or 0 < self.time < inf, "time must be a positive number of seconds")
         need(_is_whole(self.seed, 0), f"seed must be a whole number, not {self.seed!r}")
         need(_is_whole(self.threads, 1), f"threads must be a positive number, not {self.threads!r}")
         need(self.checkpoint_every > 0, "checkpoint.every must be positive")
@@ -92,9 +93,11 @@ class SolveConfig:
             if key not in values:
                 raise ValueError(f"the key {key} is missing")
         checkpoint = values.pop("checkpoint", {})
-        if set(checkpoint) - {"every"}:
+        if not isinstance(checkpoint, dict) or set(checkpoint) - {"every"}:
             raise ValueError('[checkpoint] has the one key every = "5m"')
-        values["rules"] = preset(values["rules"])
+        if not isinstance(values["rules"], str):
+            raise ValueError("rules must be the name of a preset or an ACPC definition")
+        values["rules"] = parse_rules(values["rules"])
         values["abstraction"] = _abstraction_config(values["abstraction"], folder)
         if "time" in values:
             values["time"] = parse_duration(values["time"])
@@ -113,13 +116,16 @@ class SolveConfig:
 
     def to_toml(self) -> str:
         """The configuration with everything resolved; a run can be started from it again."""
-        lines = [f'rules = "{self.rules.name}"']
+        lines = [f'rules = "{rules_text(self.rules)}"']
         for key in ("bets", "scheme", "sampling", "iterations", "time", "seed", "threads"):
             value = getattr(self, key)
             if value is not None:
                 lines.append(f"{key} = {json.dumps(value)}")
         lines += ["", "[checkpoint]", f"every = {self.checkpoint_every}", "", "[abstraction]"]
-        lines += [f'rules = "{self.abstraction.rules.name}"', f'recall = "{self.abstraction.recall}"']
+        lines += [
+            f'rules = "{rules_text(self.abstraction.rules)}"',
+            f'recall = "{self.abstraction.recall}"',
+        ]
         for entry in self.abstraction.rounds:
             lines += ["", "[[abstraction.round]]", f'feature = "{entry.feature}"']
             lines += [f"buckets = {entry.buckets}"] if entry.buckets is not None else []
@@ -128,7 +134,7 @@ class SolveConfig:
     def identity(self) -> dict[str, Any]:
         """What must agree for a run to continue another one: everything but how long and how fast."""
         return {
-            "rules": self.rules.name,
+            "rules": rules_text(self.rules),
             "abstraction": self.abstraction.hash,
             "bets": self.bets,
             "scheme": self.scheme,
@@ -165,7 +171,7 @@ def _abstraction_config(source: Any, folder: Path) -> AbstractionConfig:
 
 def parse_duration(value: Any) -> float:
     """Seconds from a number or a text such as "90s", "10m" or "1h30m"; ValueError for anything else."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < inf:
         return float(value)
     match = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?", str(value))
     seconds = (
@@ -242,6 +248,7 @@ def solve(
     seconds = folder.load(tables) if folder else 0.0
     if folder:
         folder.begin(resume)
+    begun_at = tables.iterations
     solver = ExternalSampling(tree, abstraction, tables, config.scheme, config.seed, config.threads)
     saved = perf_counter()
     try:
@@ -264,7 +271,8 @@ def solve(
     name = f"{config.rules.name} {config.scheme} {tables.iterations:,} iterations"
     strategy = Strategy(tree, abstraction, tables.average_strategy(), name)
     if folder:
-        folder.save(tables, seconds)
+        if tables.iterations > begun_at:
+            folder.save(tables, seconds)
         strategy.save(folder.path / "strategy")
     return Run(config, strategy, tables.iterations, seconds, folder.path if folder else None)
 

@@ -203,7 +203,10 @@ def _walk_boards(
     walks: list[Walk], deals: list[Deal], threads: int | None
 ) -> Iterator[list[np.ndarray]]:
     """For each board the values of every walk, in the order of the boards whatever the threads."""
-    threads = threads or os.cpu_count() or 1
+    if threads is None:
+        threads = os.cpu_count() or 1
+    elif threads < 1:
+        raise ValueError(f"threads must be a positive number, not {threads}")
     free: SimpleQueue[list[Scratch]] = SimpleQueue()
     for _ in range(min(threads, len(deals))):
         free.put([Scratch(walk) for walk in walks])

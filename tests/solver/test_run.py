@@ -38,6 +38,17 @@ def test_a_run_folder_holds_what_the_run_was(tmp_path):
     assert _same(solve(CONFIG).strategy, run.strategy)
 
 
+def test_rules_of_ones_own_are_kept_in_full(tmp_path):
+    rules = replace(SHORT, num_ranks=4)  # still called short-limit, but another game
+    config = SolveConfig(rules, percentile_config(rules, 3), iterations=100)
+    solve(config, tmp_path / "run")
+    assert SolveConfig.from_toml(tmp_path / "run" / "config.toml") == config
+    assert Strategy.load(tmp_path / "run").rules == rules
+    other = replace(config, rules=replace(rules, bet_sizes=(2, 2, 2)))
+    with pytest.raises(ValueError, match="its rules is limit;"):
+        solve(other, tmp_path / "run", resume=True)
+
+
 def test_a_resumed_run_ends_where_the_unbroken_one_does(tmp_path):
     whole = solve(CONFIG)
     solve(replace(CONFIG, iterations=20_000), tmp_path / "run")

@@ -7,6 +7,7 @@ import numpy as np
 import pyspiel
 import pytest
 from nashfold.game import Rules, preset
+from nashfold.game.rules import rules_text
 from nashfold.solver import SolveConfig, best_response, expected_value, solve
 from open_spiel.python.algorithms import expected_game_score, exploitability
 from oracle import best_response_value
@@ -97,8 +98,7 @@ def test_openspiel_finds_the_same_exploitability():
         num_suits=1,
     )
     strategy = random_strategy(rules, 3, buckets=3)
-    definition = rules.to_acpc().replace(" =", "").replace("\n", ";")
-    game = pyspiel.load_game(f"python_holdem(rules={definition})")
+    game = pyspiel.load_game(f"python_holdem(rules={rules_text(rules)})")
     policy = strategy.to_openspiel(game)
     result = best_response(strategy)
     scale = 1000 / rules.big_blind
