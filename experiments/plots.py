@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import LogFormatter
 
 from ..abstraction.equity import preflop_classes
 from ..game.betting import Action
@@ -40,6 +41,9 @@ def exploitability_curve(
     time, value = np.array(points).T
     ax.loglog(time, value, marker="o", color="#0072b2")
     ax.set(xlabel=unit, ylabel="exploitability (mbb/h)", title=title)
+    for axis in (ax.xaxis, ax.yaxis):  # 200 rather than 2 x 10^2
+        axis.set_major_formatter(LogFormatter())
+        axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
     ax.grid(True, which="both", alpha=0.3)
     return ax
 
