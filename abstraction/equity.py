@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 
 from ..game.cards import Deck
-from ..game.strength import CATEGORY_TOP, board_strengths
+from ..game.strength import MAX_STRENGTH, board_strengths
 from .boards import Boards, canonical_boards, suit_permutations
 
 Progress = Callable[[str, int, int], None]
@@ -50,7 +50,7 @@ def last_round_equity(
     hand_cards = boards.deck.hand_cards
 
     def fill(rows: slice) -> None:
-        _equity_rows(strength[rows], hand_cards, boards.deck.size, int(CATEGORY_TOP[-1]), out[rows])
+        _equity_rows(strength[rows], hand_cards, boards.deck.size, MAX_STRENGTH, out[rows])
 
     _by_chunks(fill, len(boards), "last-round equities", progress)
     return out

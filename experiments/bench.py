@@ -15,7 +15,7 @@ from ..game.rules import preset
 from ..game.strength import hand_strength
 from ..solver.betting_tree import betting_tree
 from ..solver.mccfr import CHUNK, ExternalSampling
-from ..solver.public_tree import Scratch, Walk
+from ..solver.public_tree import Deal, Scratch, Walk
 from ..solver.strategy import Strategy
 from ..solver.tables import Tables
 
@@ -127,9 +127,9 @@ def _best_response() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     scratch.reach_in[3][:] = rng.random(scratch.reach_in[3].shape)
     board = tuple(rng.permutation(52)[:5].tolist())
+    river = [Deal(board[4:], 1, np.array([0]))]
     out = np.zeros_like(scratch.values_in[3])
-    identity = np.array([0])
-    seconds = _best_seconds(lambda: walk._round(3, board, identity, 1.0, out, scratch), 20)
+    seconds = _best_seconds(lambda: walk._visit(3, board[:4], river, 1.0, out, scratch), 20)
     histories = int((walk.plans[3].entries >= 0).sum())
     twin_seconds = _showdown_twin_seconds(board)
     return {

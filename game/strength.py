@@ -33,6 +33,7 @@ CATEGORIES = (
 _CLASSES = (1277, 2860, 858, 858, 10, 1277, 156, 156, 10)  # distinct hands in each category
 #: Largest strength of each category, in the order of CATEGORIES.
 CATEGORY_TOP = np.cumsum(_CLASSES).astype(np.int32)
+MAX_STRENGTH = int(CATEGORY_TOP[-1])
 
 _BUCKET_BITS, _SLOT_BITS = 13, 17
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, a usual choice for hashing

@@ -123,7 +123,7 @@ class Walk:
         """
         out = scratch.values_in[1]
         out[:] = 0
-        self._round(1, deal.cards, deal.group, 1.0, out, scratch)
+        self._visit(1, (), [deal._replace(orbit=1)], 1.0, out, scratch)
         blocks, lanes = np.divmod(self.root.next_lanes, LANES)
         return out[blocks, :, lanes].astype(float)
 
@@ -135,59 +135,120 @@ class Walk:
             mean += values[..., hands[permutation]]
         return mean / len(self.group)
 
-    def _round(
+    def _visit(
+        self,
+        index: int,
+        board: tuple[int, ...],
+        deals: list[Deal],
+        chance: float,
+        out: np.ndarray,
+        scratch: Scratch,
+    ) -> None:
+        """Add the values of a round after each deal to out [block, hand, LANES].
+
+        Each deal counts its orbit times `chance`. The boards of the last round are one call.
+        """
+        boards = np.array([board + deal.cards for deal in deals], np.int64)
+        weights = np.array([chance * deal.orbit for deal in deals])
+        buckets = self._buckets(self.opponent, index, boards)
+        own_buckets = buckets if self.own is None else self._buckets(self.own, index, boards)
+        if index + 1 == self.rules.num_rounds:
+            rows.value_boards(
+                *self._layout(index, scratch),
+                board_strengths(boards, self.deck, scratch.strength[: len(deals)]),
+                self.deck.hand_cards,
+                buckets,
+                self._chances[index],
+                own_buckets,
+                self._own_chances[index],
+                scratch.reach_in[index],
+                weights,
+                out,
+                scratch.reach,
+                scratch.values,
+                scratch.by_card,
+            )
+            return
+        for number, deal in enumerate(deals):
+            self._go_on(
+                index,
+                board + deal.cards,
+                deal.group,
+                float(weights[number]),
+                (buckets[number], own_buckets[number]),
+                out,
+                scratch,
+            )
+
+    def _go_on(
         self,
         index: int,
         board: tuple[int, ...],
         group: np.ndarray,
         weight: float,
+        buckets: tuple[np.ndarray, np.ndarray],
         out: np.ndarray,
         scratch: Scratch,
     ) -> None:
-        """Add weight times the values of a round on a board to out [block, hand, LANES]."""
-        plan = self.plans[index]
-        numbers = np.array(board, np.int64)
-        last = index + 1 == self.rules.num_rounds
-        if last:
-            board_strengths(numbers[None], self.deck, scratch.strength)
-            hands, cards, groups = rows.sort_hands(scratch.strength[0], self.deck.hand_cards)
-        else:
-            taken = np.isin(self.deck.hand_cards, numbers).any(axis=1)
-            hands = np.flatnonzero(~taken)
-            cards, groups = self.deck.hand_cards[hands], np.zeros(1, np.int64)
-        buckets = self._buckets(self.opponent, index, numbers, hands)
-        own_buckets = buckets if self.own is None else self._buckets(self.own, index, numbers, hands)
-        reach_in = scratch.reach_in[index]
+        """Add weight times the values of a round before the last one on a board to out."""
+        taken = np.isin(self.deck.hand_cards, board).any(axis=1)
+        hands = np.flatnonzero(~taken)
+        opponents, own = (side[hands] for side in buckets)
+        layout = self._layout(index, scratch)
         value_next = scratch.values_in[index + 1]
-        if not last:
-            rows.pass_down(
-                plan.block_program, plan.programs, plan.block_next, plan.next_lane, hands, buckets,
-                self._chances[index], reach_in, scratch.reach_in[index + 1], scratch.reach,
-            )  # fmt: skip
-            value_next[:] = 0
-            count = self.rules.board_cards[index + 1]
-            # The two players' hands are dead too: each remaining deal is equally likely.
-            chance = 1.0 / comb(self.deck.size - 4 - len(board), count)
-            for deal in _deals(self.deck, tuple(sorted(board)), count, tuple(group.tolist())):
-                self._round(
-                    index + 1, board + deal.cards, deal.group, chance * deal.orbit, value_next, scratch
-                )
-            if len(group) > 1:
-                moved = suit_permutations(self.deck).hands
-                value_next[:] = np.mean([value_next[:, moved[g]] for g in group], axis=0)
+        rows.pass_down(
+            *layout[:4],
+            hands,
+            opponents,
+            self._chances[index],
+            scratch.reach_in[index],
+            scratch.reach_in[index + 1],
+            scratch.reach,
+        )
+        value_next[:] = 0
+        count = self.rules.board_cards[index + 1]
+        # The two players' hands are dead too: each remaining deal is equally likely.
+        chance = 1.0 / comb(self.deck.size - 4 - len(board), count)
+        deals = _deals(self.deck, tuple(sorted(board)), count, tuple(group.tolist()))
+        self._visit(index + 1, board, deals, chance, value_next, scratch)
+        if len(group) > 1:
+            moved = suit_permutations(self.deck).hands
+            value_next[:] = np.mean([value_next[:, moved[g]] for g in group], axis=0)
         rows.pass_up(
-            plan.block_program, plan.programs, plan.block_next, plan.next_lane, plan.block_leaf,
-            scratch.amounts[index], hands, cards, groups, buckets, self._chances[index], own_buckets,
-            self._own_chances[index], reach_in, value_next, weight, out, scratch.reach, scratch.values,
+            *layout,
+            hands,
+            self.deck.hand_cards[hands],
+            np.zeros(1, np.int64),  # no showdowns here
+            opponents,
+            self._chances[index],
+            own,
+            self._own_chances[index],
+            scratch.reach_in[index],
+            value_next,
+            weight,
+            out,
+            scratch.reach,
+            scratch.values,
             scratch.by_card,
-        )  # fmt: skip
+        )
 
-    def _buckets(
-        self, strategy: Strategy, index: int, board: np.ndarray, hands: np.ndarray
-    ) -> np.ndarray:
-        row, permutation = canonical_boards(self.deck, len(board)).locate(board)
-        moved = suit_permutations(self.deck).hands[permutation, hands]
-        return strategy.abstraction.matrices[index][row, moved].astype(np.int64)
+    def _layout(self, index: int, scratch: Scratch) -> tuple[np.ndarray, ...]:
+        """The arrays of a round's plan in the order of the passes' first arguments."""
+        plan = self.plans[index]
+        return (
+            plan.block_program,
+            plan.programs,
+            plan.block_next,
+            plan.next_lane,
+            plan.block_leaf,
+            scratch.amounts[index],
+        )
+
+    def _buckets(self, strategy: Strategy, index: int, boards: np.ndarray) -> np.ndarray:
+        """int64 [board, hand]: buckets of all hands on boards of card numbers."""
+        row, permutation = canonical_boards(self.deck, boards.shape[1]).locate(boards)
+        moved = suit_permutations(self.deck).hands[permutation]
+        return strategy.abstraction.matrices[index][row[:, None], moved].astype(np.int64)
 
 
 class Scratch:
@@ -196,7 +257,7 @@ class Scratch:
     Attributes:
         reach_in, values_in: by round, [block, hand, LANES].
         reach, values: [slot, hand, LANES].
-        by_card: [2, card + 1, LANES]; strength: uint16 [1, hand].
+        by_card: [2, card + 1, LANES]; strength: uint16 [deal of the last round, hand].
         amounts: the plans' amounts in the walk's precision.
     """
 
@@ -208,7 +269,8 @@ class Scratch:
         self.reach = np.zeros((max(plan.reach_slots for plan in plans), hands, LANES), dtype)
         self.values = np.zeros((max(plan.value_slots for plan in plans), hands, LANES), dtype)
         self.by_card = np.zeros((2, walk.deck.size + 1, LANES), dtype)
-        self.strength = np.zeros((1, hands), np.uint16)
+        last_deals = 1 if len(plans) == 2 else walk.deck.size  # the first deals come one at a time
+        self.strength = np.zeros((last_deals, hands), np.uint16)
         self.amounts = [np.ascontiguousarray(plan.amounts, dtype) for plan in plans]
         blocks, lanes = np.divmod(walk.root.next_lanes, LANES)
         self.reach_in[1][blocks, :, lanes] = walk.root.next_reach

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from ..game.strength import MAX_STRENGTH
 from .lanes import LANES, load, maximum, splat, store
 
 # Operations. REACH: reach[target] = reach[source] * the opponent's probability of an action.
@@ -28,26 +29,6 @@ OPERATION, MODE, TARGET, SOURCE, ENTRY, CHANCE, OWN, SHOWDOWN, SHOWDOWN_CHANCE, 
 COLUMNS = 11
 # Modes: values[target] gains the value, or becomes the larger of the two; FRESH: it is set to the value.
 ADD, MAXIMUM = range(2)
-
-
-def sort_hands(
-    strength: np.ndarray, hand_cards: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Live hands by ascending strength.
-
-    Args:
-        strength: uint16 [hand], 0 for hands that share a card with the board.
-        hand_cards: int64 [hand, 2].
-
-    Returns:
-        hands int64 [live], their card numbers int64 [live, 2], and where groups of equal strength begin,
-        int64 [groups + 1], the last one being the number of live hands.
-    """
-    order = np.argsort(strength, kind="stable")
-    hands = order[np.count_nonzero(strength == 0) :]
-    ranks = strength[hands]
-    starts = np.flatnonzero(np.concatenate([[True], ranks[1:] != ranks[:-1], [True]]))
-    return hands, hand_cards[hands], starts
 
 
 @nb.njit(cache=True, nogil=True)
@@ -103,7 +84,7 @@ def pass_up(
     As `pass_down`, and:
     block_leaf: int64 [block]: the block's first row of amounts.
     amounts: float [row, LANES]: chips that the player wins at a fold, or the stake of a showdown.
-    cards: int64 [live, 2]; groups: int64, from `sort_hands` (needed where the programs hold showdowns).
+    cards: int64 [live, 2]; groups: int64, from `_sort_hands` (needed where the programs hold showdowns).
     own_buckets, own_chances: the player's own buckets and probabilities, used by walks that mix.
     value_next: float [next block, hand, LANES]: values of the histories that go on.
     value_out: float [block, hand, LANES], modified in place.
@@ -143,6 +124,63 @@ def pass_up(
         for i in range(live):
             row = block * num_hands + hands[i]
             store(value_out, row, load(value_out, row) + factor * load(values, i))
+
+
+@nb.njit(cache=True, nogil=True)
+def value_boards(
+    block_program, programs, block_next, next_lane, block_leaf, amounts, strength, hand_cards, buckets,
+    chances, own_buckets, own_chances, reach_in, weights, value_out, reach, values, by_card,
+):  # fmt: skip
+    """`pass_up` for several boards of the last round that the same histories lead to.
+
+    strength: uint16 [board, hand], 0 for dead hands; hand_cards: int64 [hand, 2].
+    buckets, own_buckets: int64 [board, hand]; weights: float64 [board].
+    """
+    num_hands = hand_cards.shape[0]
+    starts = np.zeros(MAX_STRENGTH + 2, np.int64)
+    hands = np.empty(num_hands, np.int64)
+    groups = np.empty(num_hands + 1, np.int64)
+    cards = np.empty((num_hands, 2), np.int64)
+    theirs = np.empty(num_hands, np.int64)
+    own = np.empty(num_hands, np.int64)
+    for board in range(strength.shape[0]):
+        live, num_groups = _sort_hands(strength[board], starts, hands, groups)
+        for i in range(live):
+            cards[i, 0], cards[i, 1] = hand_cards[hands[i], 0], hand_cards[hands[i], 1]
+            theirs[i] = buckets[board, hands[i]]
+            own[i] = own_buckets[board, hands[i]]
+        pass_up(
+            block_program, programs, block_next, next_lane, block_leaf, amounts, hands[:live], cards[:live],
+            groups[: num_groups + 1], theirs[:live], chances, own[:live], own_chances, reach_in, values,
+            weights[board], value_out, reach, values, by_card,
+        )  # fmt: skip
+
+
+@nb.njit(cache=True, nogil=True)
+def _sort_hands(strength, starts, hands, groups):
+    """Live hands by ascending strength and where groups of equals begin; their numbers.
+
+    A counting sort: starts int64 [MAX_STRENGTH + 2], scratch. hands int64 [hand] and groups int64
+    [hand + 1] are modified in place; the last group's end follows the beginnings.
+    """
+    starts[:] = 0
+    for hand in range(strength.shape[0]):
+        starts[strength[hand] + 1] += 1
+    dead = starts[1]
+    starts[1] = 0
+    num_groups = 0
+    for value in range(1, starts.shape[0] - 1):
+        count = starts[value + 1]
+        if count:
+            groups[num_groups] = starts[value]
+            num_groups += 1
+        starts[value + 1] = starts[value] + count
+    groups[num_groups] = strength.shape[0] - dead
+    for hand in range(strength.shape[0]):
+        if strength[hand]:
+            hands[starts[strength[hand]]] = hand
+            starts[strength[hand]] += 1
+    return strength.shape[0] - dead, num_groups
 
 
 @nb.njit(cache=True, nogil=True)

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from nashfold.game import hand_strength, preset
+from nashfold.game.strength import MAX_STRENGTH
 from nashfold.solver import rows
 from nashfold.solver.betting_tree import FOLD, SHOWDOWN
 from nashfold.solver.lanes import LANES
-from nashfold.solver.public_tree import Scratch, Walk
+from nashfold.solver.public_tree import Deal, Scratch, Walk
 from strategies import random_strategy
 
 
@@ -18,7 +19,13 @@ def _board(rules, seed):
     for hand, cards in enumerate(deck.hand_cards):
         if not set(cards) & set(board):
             strength[hand] = hand_strength(deck.cards[[*cards, *board]])
-    hands, cards, groups = rows.sort_hands(strength, deck.hand_cards)
+    hands, groups = np.empty(deck.num_hands, np.int64), np.empty(deck.num_hands + 1, np.int64)
+    live, count = rows._sort_hands(strength, np.empty(MAX_STRENGTH + 2, np.int64), hands, groups)
+    hands, groups, cards = hands[:live], groups[: count + 1], deck.hand_cards[hands[:live]]
+    assert live == np.count_nonzero(strength)
+    assert (np.diff(strength[hands].astype(int)) >= 0).all()
+    changes = np.flatnonzero(np.diff(strength[hands].astype(int))) + 1
+    assert groups.tolist() == [0, *changes, live]
     apart = (cards[:, None, :, None] != cards[None, :, None, :]).all(axis=(2, 3))
     better = np.sign(strength[hands].astype(int)[:, None] - strength[hands].astype(int)[None, :])
     return board, hands, cards, groups, apart.astype(float), better * apart
@@ -62,8 +69,13 @@ def test_a_river_round_equals_a_plain_recursion(player, mix):
     reach = rng.random(scratch.reach_in[3].shape)
     scratch.reach_in[3][:] = reach
     out = np.zeros_like(reach)
-    walk._round(3, tuple(board.tolist()), np.array([0]), 0.5, out, scratch)
-    tree, table, buckets = walk.tree, opponent.tables[3], walk._buckets(opponent, 3, board, hands)
+    river = [Deal(tuple(board[4:].tolist()), 1, np.array([0]))]
+    walk._visit(3, tuple(board[:4].tolist()), river, 0.5, out, scratch)
+    tree, table, buckets = (
+        walk.tree,
+        opponent.tables[3],
+        walk._buckets(opponent, 3, board[None])[0, hands],
+    )
 
     def value(node, reach):
         if tree.kind[node] == FOLD:
@@ -81,7 +93,7 @@ def test_a_river_round_equals_a_plain_recursion(player, mix):
         values = np.array([value(child, reach) for child in children])
         if own is None:
             return values.max(axis=0)
-        chances = own.tables[3][walk._buckets(own, 3, board, hands)][:, slots].T
+        chances = own.tables[3][walk._buckets(own, 3, board[None])[0, hands]][:, slots].T
         return (chances * values).sum(axis=0)
 
     checked = 0
