@@ -105,6 +105,22 @@ class AbstractionConfig:
         text = json.dumps(self.description(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
+    def max_buckets(self) -> list[int]:
+        """By round, the largest number of buckets that a build can give."""
+        fixed = {"none": 1, "preflop-classes": self.rules.num_ranks**2}
+        return [fixed.get(entry.feature, entry.buckets or 0) for entry in self.rounds]
+
+    def check_fits(self, rules: Rules) -> None:
+        """ValueError unless the abstraction is for the cards of these rules."""
+        sizes = tuple(rules.board_size(index) for index in range(rules.num_rounds))
+        own = (self.rules.num_ranks, self.rules.num_suits, 2, self.board_sizes)
+        theirs = (rules.num_ranks, rules.num_suits, rules.num_hole_cards, sizes)
+        if own != theirs:
+            raise ValueError(
+                f"the abstraction does not fit {rules.name}: it is for {_cards_in_words(*own)}, "
+                f"the game has {_cards_in_words(*theirs)}"
+            )
+
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> AbstractionConfig:
         """From the keys of an ABSTRACTION.toml; ValueError for unknown or missing ones."""
@@ -196,14 +212,7 @@ class CardAbstraction:
 
     def check_fits(self, rules: Rules) -> None:
         """ValueError unless the abstraction is for the cards of these rules."""
-        sizes = tuple(rules.board_size(index) for index in range(rules.num_rounds))
-        own = (self.deck.num_ranks, self.deck.num_suits, 2, self.config.board_sizes)
-        theirs = (rules.num_ranks, rules.num_suits, rules.num_hole_cards, sizes)
-        if own != theirs:
-            raise ValueError(
-                f"the abstraction does not fit {rules.name}: it is for {_cards_in_words(*own)}, "
-                f"the game has {_cards_in_words(*theirs)}"
-            )
+        self.config.check_fits(rules)
 
     @property
     def is_suit_invariant(self) -> bool:

@@ -122,6 +122,7 @@ def _build(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _solve(options: argparse.Namespace) -> dict[str, Any]:
+    from ..solver.betting_tree import betting_tree
     from ..solver.run import SolveConfig, parse_duration, solve
 
     config = SolveConfig.from_toml(options.config)
@@ -129,6 +130,13 @@ def _solve(options: argparse.Namespace) -> dict[str, Any]:
         config = replace(config, time=parse_duration(options.time), iterations=None)
     if options.threads is not None:
         config = replace(config, threads=options.threads)
+    decisions = sum(betting_tree(config.rules).num_decisions)
+    print(
+        f"{config.rules.name}: {decisions:,} decision nodes, buckets at most "
+        f"{'-'.join(map(str, config.abstraction.max_buckets()))}, "
+        f"tables at most {config.estimate_bytes() / 2**20:,.1f} MiB",
+        file=sys.stderr,
+    )
     try:
         with stage_bar("boards") as building, solve_bar(config) as solving:
             run = solve(config, options.out, options.resume, solving, building)

@@ -63,9 +63,9 @@ def demo(out: Path, seconds: float = 60.0) -> dict[str, Any]:
     print(f"   {run.iterations:,} iterations in {run.seconds:.0f} s; {run.strategy.abstraction}")
 
     _title("2. Scored in the real game: best responses that see real cards, on flops drawn by weight")
-    trial = best_response(run.strategy, flops=2, seed=2)  # also compiles
-    trial = best_response(run.strategy, flops=2, seed=3)
-    flops = max(4, int(seconds / (trial.seconds / 2)))
+    best_response("always-call", flops=1, rules=limit)  # compiles
+    trial = best_response(run.strategy, flops=2, seed=2)
+    flops = max(6, int(seconds / (trial.seconds / 2)))
     scores = [_score(run.strategy, flops)]
     scores += [_score(name, flops) for name in ("always-call", "always-fold")]
     print(

@@ -26,6 +26,9 @@ def stage_bar(unit: str) -> Iterator[Callable[..., None]]:
             bar = tqdm(total=total, desc=what, unit=f" {unit}", file=sys.stderr, leave=False)
         bar.set_postfix_str(remark, refresh=False)
         bar.update(done - bar.n)
+        if done >= total:  # make room for what comes next
+            bar.close()
+            bar = None
 
     try:
         yield show

@@ -215,6 +215,8 @@ class Walk:
             moved = suit_permutations(self.deck).hands
             value_next[:] = np.mean([value_next[:, moved[g]] for g in group], axis=0)
         rows.pass_up(
+            0,
+            self.plans[index].num_blocks,
             *layout,
             hands,
             self.deck.hand_cards[hands],

@@ -75,13 +75,14 @@ def pass_down(
 
 @nb.njit(cache=True, nogil=True)
 def pass_up(
-    block_program, programs, block_next, next_lane, block_leaf, amounts, hands, cards, groups,
-    buckets, chances, own_buckets, own_chances, reach_in, value_next, weight, value_out, reach, values,
-    by_card,
+    first_block, last_block, block_program, programs, block_next, next_lane, block_leaf, amounts, hands,
+    cards, groups, buckets, chances, own_buckets, own_chances, reach_in, value_next, weight, value_out,
+    reach, values, by_card,
 ):  # fmt: skip
     """Counterfactual values of a round, times weight, added to value_out.
 
     As `pass_down`, and:
+    first_block, last_block: the range of blocks to value, the last one not included.
     block_leaf: int64 [block]: the block's first row of amounts.
     amounts: float [row, LANES]: chips that the player wins at a fold, or the stake of a showdown.
     cards: int64 [live, 2]; groups: int64, from `_sort_hands` (needed where the programs hold showdowns).
@@ -94,7 +95,7 @@ def pass_up(
     live = hands.shape[0]
     num_hands = reach_in.shape[1]
     sweep = values[values.shape[0] - 1]
-    for block in range(block_program.shape[0]):
+    for block in range(first_block, last_block):
         for i in range(live):
             store(reach, i, load(reach_in, block * num_hands + hands[i]))
         for at in range(block_program[block, 0], block_program[block, 1]):
@@ -133,27 +134,38 @@ def value_boards(
 ):  # fmt: skip
     """`pass_up` for several boards of the last round that the same histories lead to.
 
+    All boards are valued block by block: what a block reads and writes stays in the cache.
+
     strength: uint16 [board, hand], 0 for dead hands; hand_cards: int64 [hand, 2].
     buckets, own_buckets: int64 [board, hand]; weights: float64 [board].
     """
-    num_hands = hand_cards.shape[0]
+    num_boards, num_hands = strength.shape
     starts = np.zeros(MAX_STRENGTH + 2, np.int64)
-    hands = np.empty(num_hands, np.int64)
-    groups = np.empty(num_hands + 1, np.int64)
-    cards = np.empty((num_hands, 2), np.int64)
-    theirs = np.empty(num_hands, np.int64)
-    own = np.empty(num_hands, np.int64)
-    for board in range(strength.shape[0]):
-        live, num_groups = _sort_hands(strength[board], starts, hands, groups)
-        for i in range(live):
-            cards[i, 0], cards[i, 1] = hand_cards[hands[i], 0], hand_cards[hands[i], 1]
-            theirs[i] = buckets[board, hands[i]]
-            own[i] = own_buckets[board, hands[i]]
-        pass_up(
-            block_program, programs, block_next, next_lane, block_leaf, amounts, hands[:live], cards[:live],
-            groups[: num_groups + 1], theirs[:live], chances, own[:live], own_chances, reach_in, values,
-            weights[board], value_out, reach, values, by_card,
-        )  # fmt: skip
+    live = np.empty(num_boards, np.int64)
+    num_groups = np.empty(num_boards, np.int64)
+    hands = np.empty((num_boards, num_hands), np.int64)
+    groups = np.empty((num_boards, num_hands + 1), np.int64)
+    cards = np.empty((num_boards, num_hands, 2), np.int64)
+    theirs = np.empty((num_boards, num_hands), np.int64)
+    own = np.empty((num_boards, num_hands), np.int64)
+    for board in range(num_boards):
+        live[board], num_groups[board] = _sort_hands(
+            strength[board], starts, hands[board], groups[board]
+        )
+        for i in range(live[board]):
+            hand = hands[board, i]
+            cards[board, i, 0], cards[board, i, 1] = hand_cards[hand, 0], hand_cards[hand, 1]
+            theirs[board, i] = buckets[board, hand]
+            own[board, i] = own_buckets[board, hand]
+    for block in range(block_program.shape[0]):
+        for board in range(num_boards):
+            end = live[board]
+            pass_up(
+                block, block + 1, block_program, programs, block_next, next_lane, block_leaf, amounts,
+                hands[board, :end], cards[board, :end], groups[board, : num_groups[board] + 1],
+                theirs[board, :end], chances, own[board, :end], own_chances, reach_in, values,
+                weights[board], value_out, reach, values, by_card,
+            )  # fmt: skip
 
 
 @nb.njit(cache=True, nogil=True)

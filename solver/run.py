@@ -81,6 +81,7 @@ class SolveConfig:
         need(_is_whole(self.seed, 0), f"seed must be a whole number, not {self.seed!r}")
         need(_is_whole(self.threads, 1), f"threads must be a positive number, not {self.threads!r}")
         need(self.checkpoint_every > 0, "checkpoint.every must be positive")
+        self.abstraction.check_fits(self.rules)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], folder: Path) -> SolveConfig:
@@ -130,6 +131,13 @@ class SolveConfig:
             lines += ["", "[[abstraction.round]]", f'feature = "{entry.feature}"']
             lines += [f"buckets = {entry.buckets}"] if entry.buckets is not None else []
         return "\n".join(lines) + "\n"
+
+    def estimate_bytes(self) -> int:
+        """Memory that the tables take at most, known before anything is built.
+
+        Raises ValueError for a betting tree that is too large.
+        """
+        return Tables.estimate_bytes(betting_tree(self.rules), self.abstraction.max_buckets())
 
     def identity(self) -> dict[str, Any]:
         """What must agree for a run to continue another one: everything but how long and how fast."""
@@ -236,14 +244,13 @@ def solve(
         config = SolveConfig.from_toml(config)
     folder = None if out is None else _RunFolder(Path(out), config, resume)
     tree = betting_tree(config.rules)
-    abstraction: CardAbstraction = build_abstraction(config.abstraction, build_progress)
-    abstraction.check_fits(config.rules)
-    size = Tables.estimate_bytes(tree, abstraction.num_buckets)
+    size = config.estimate_bytes()
     if size > MEMORY_LIMIT:
         raise ValueError(
             f"the tables would take {size / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB: "
             "use fewer buckets"
         )
+    abstraction: CardAbstraction = build_abstraction(config.abstraction, build_progress)
     tables = Tables(tree, abstraction.num_buckets)
     seconds = folder.load(tables) if folder else 0.0
     if folder:

@@ -11,6 +11,7 @@ import pytest
 from nashfold.game import preset
 from nashfold.solver import SolveConfig, Strategy, solve
 from nashfold.solver.run import parse_duration
+from nashfold.solver.tables import Tables
 from strategies import percentile_config
 
 SHORT = preset("short-limit")
@@ -99,6 +100,20 @@ def test_killed_at_any_moment_a_run_goes_on(tmp_path):
     assert _same(resumed.strategy, solve(config).strategy)
 
 
+def test_the_size_is_known_and_limited_before_anything_is_built(tmp_path, monkeypatch):
+    run = solve(replace(CONFIG, iterations=10))
+    taken = Tables(run.strategy.tree, run.strategy.abstraction.num_buckets).values.nbytes
+    assert taken <= CONFIG.estimate_bytes() < 1.1 * taken
+    limit = preset("acpc-limit")
+    config = SolveConfig(limit, percentile_config(limit, 60_000), iterations=10)
+    assert config.estimate_bytes() > 6 << 30
+    monkeypatch.setattr("nashfold.solver.run.MEMORY_LIMIT", 1 << 30)
+    monkeypatch.setattr("nashfold.solver.run.build_abstraction", lambda *_: pytest.fail("built"))
+    with pytest.raises(ValueError, match=r"the tables would take 7.4 GiB, the limit is 1 GiB"):
+        solve(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_time_limits_a_run():
     run = solve(replace(CONFIG, iterations=None, time=0.3))
     assert run.iterations > 0
@@ -181,10 +196,9 @@ def test_a_bad_configuration_says_what_is_wrong(tmp_path, old, new, message):
     assert "\n" not in str(error.value)
 
 
-def test_an_abstraction_of_another_game_is_refused(tmp_path):
+def test_an_abstraction_of_another_game_is_refused():
     with pytest.raises(ValueError, match="does not fit flop-limit"):
-        solve(SolveConfig(preset("flop-limit"), CONFIG.abstraction, iterations=10), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+        SolveConfig(preset("flop-limit"), CONFIG.abstraction, iterations=10)
 
 
 @pytest.mark.parametrize(
