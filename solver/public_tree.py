@@ -9,6 +9,7 @@ valid only while the strategies do not change under such renamings, which is che
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from itertools import combinations
 from math import comb
@@ -148,6 +149,8 @@ class Walk:
 
         Each deal counts its orbit times `chance`. The boards of the last round are one call.
         """
+        if scratch.stop.is_set():
+            raise RuntimeError("the walk was stopped")
         boards = np.array([board + deal.cards for deal in deals], np.int64)
         weights = np.array([chance * deal.orbit for deal in deals])
         buckets = self._buckets(self.opponent, index, boards)
@@ -257,13 +260,15 @@ class Scratch:
     """Arrays that one thread's walk works in. `reach_in[1]` holds the root's reach throughout.
 
     Attributes:
+        stop: set by another thread to end the walk with a RuntimeError.
         reach_in, values_in: by round, [block, hand, LANES].
         reach, values: [slot, hand, LANES].
         by_card: [2, card + 1, LANES]; strength: uint16 [deal of the last round, hand].
         amounts: the plans' amounts in the walk's precision.
     """
 
-    def __init__(self, walk: Walk):
+    def __init__(self, walk: Walk, stop: threading.Event | None = None):
+        self.stop = stop or threading.Event()
         hands, plans, dtype = walk.deck.num_hands, walk.plans, walk.dtype
         self.reach_in = [np.zeros((plan.num_blocks, hands, LANES), dtype) for plan in plans]
         self.values_in = [np.zeros_like(reach) for reach in self.reach_in]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
 import shutil
+import signal
+import threading
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from math import inf
@@ -237,8 +241,8 @@ def solve(
         build_progress: called while the abstraction is built.
 
     Raises ValueError for a configuration that makes no sense, a folder that is in the way, a checkpoint
-    of another run, or tables larger than the limit; nothing is overwritten then. An interrupt writes a
-    checkpoint before it goes on its way.
+    of another run, or tables larger than the limit; nothing is overwritten then. SIGINT and
+    SIGTERM end the run after the iterations at hand with a checkpoint and a KeyboardInterrupt.
     """
     if not isinstance(config, SolveConfig):
         config = SolveConfig.from_toml(config)
@@ -258,8 +262,8 @@ def solve(
     begun_at = tables.iterations
     solver = ExternalSampling(tree, abstraction, tables, config.scheme, config.seed, config.threads)
     saved = perf_counter()
-    try:
-        while (left := _time_left(config, tables.iterations, seconds)) > 0:
+    with _deferred_interrupts() as interrupted:
+        while (left := _time_left(config, tables.iterations, seconds)) > 0 and not interrupted:
             step = CHUNK * config.threads
             if config.iterations is not None:
                 step = min(step, config.iterations - tables.iterations)
@@ -271,10 +275,10 @@ def solve(
             if folder and perf_counter() - saved > config.checkpoint_every:
                 folder.save(tables, seconds)
                 saved = perf_counter()
-    except KeyboardInterrupt:
-        if folder:
-            folder.save(tables, seconds)
-        raise
+        if interrupted:
+            if folder and tables.iterations > begun_at:
+                folder.save(tables, seconds)
+            raise KeyboardInterrupt
     name = f"{config.rules.name} {config.scheme} {tables.iterations:,} iterations"
     strategy = Strategy(tree, abstraction, tables.average_strategy(), name)
     if folder:
@@ -282,6 +286,26 @@ def solve(
             folder.save(tables, seconds)
         strategy.save(folder.path / "strategy")
     return Run(config, strategy, tables.iterations, seconds, folder.path if folder else None)
+
+
+@contextmanager
+def _deferred_interrupts() -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM instead of stopping in the middle of an iteration.
+
+    An interrupt between two updates would leave tables that no number of iterations describes. Signals
+    reach the main thread only: elsewhere the list stays empty.
+    """
+    caught: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield caught
+        return
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda number, _: caught.append(number)) for number in signals]
+    try:
+        yield caught
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _time_left(config: SolveConfig, iterations: int, seconds: float) -> float:
@@ -331,12 +355,18 @@ class _RunFolder:
     def begin(self, resume: bool) -> None:
         self._checkpoints.mkdir(parents=True, exist_ok=True)
         (self.path / "figures").mkdir(exist_ok=True)
-        (self.path / "config.toml").write_text(self.config.to_toml(), encoding="utf-8")
+        self._write("config.toml", self.config.to_toml())
         packages = ("nashfold", "numpy", "numba", "open_spiel")
         versions = {"python": platform.python_version()} | {name: version(name) for name in packages}
-        (self.path / "versions.json").write_text(json.dumps(versions, indent=1) + "\n", encoding="utf-8")
+        self._write("versions.json", json.dumps(versions, indent=1) + "\n")
         if not resume:
             (self.path / "metrics.jsonl").touch()
+
+    def _write(self, name: str, text: str) -> None:
+        """Write a file beside its old version and rename it into place."""
+        fresh = self.path / f".{name}.new"
+        fresh.write_text(text, encoding="utf-8")
+        os.replace(fresh, self.path / name)
 
     def save(self, tables: Tables, seconds: float) -> None:
         """Write a checkpoint under a new name, then drop the older ones, and note the progress."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -208,8 +209,9 @@ def _walk_boards(
     elif threads < 1:
         raise ValueError(f"threads must be a positive number, not {threads}")
     free: SimpleQueue[list[Scratch]] = SimpleQueue()
+    stop = threading.Event()
     for _ in range(min(threads, len(deals))):
-        free.put([Scratch(walk) for walk in walks])
+        free.put([Scratch(walk, stop) for walk in walks])
 
     def work(deal: Deal) -> list[np.ndarray]:
         scratch = free.get()
@@ -222,7 +224,8 @@ def _walk_boards(
         try:
             yield from pool.map(work, deals)
         except BaseException:
-            pool.shutdown(cancel_futures=True)  # an interrupt does not wait for boards not yet begun
+            stop.set()  # an interrupt does not wait for whole flops
+            pool.shutdown(cancel_futures=True)
             raise
 
 

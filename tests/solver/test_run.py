@@ -59,27 +59,30 @@ def test_a_resumed_run_ends_where_the_unbroken_one_does(tmp_path):
     assert _same(solve(CONFIG, tmp_path / "run", resume=True).strategy, whole.strategy)
 
 
-def test_an_interrupt_keeps_what_was_done(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_was_done(tmp_path, number):
     def stop(state):
         if state.iterations >= 16_384:
-            raise KeyboardInterrupt
+            os.kill(os.getpid(), number)
 
+    before = signal.getsignal(number)
     with pytest.raises(KeyboardInterrupt):
         solve(CONFIG, tmp_path / "run", progress=stop)
+    assert signal.getsignal(number) == before
     (checkpoint,) = (tmp_path / "run" / "checkpoints").iterdir()
     assert int(checkpoint.name) == 16_384
     assert _same(solve(CONFIG, tmp_path / "run", resume=True).strategy, solve(CONFIG).strategy)
 
 
 def test_killed_at_any_moment_a_run_goes_on(tmp_path):
-    """SIGKILL in the middle of solving and writing checkpoints, three times; then bit for bit the same."""
+    """Ended while solving or writing checkpoints, three times; then bit for bit as the unbroken run."""
     config = replace(CONFIG, iterations=2_000_000, checkpoint_every=0.05)
     (tmp_path / "config.toml").write_text(config.to_toml())
     command = [sys.executable, "-m", "nashfold.experiments.cli", "solve", str(tmp_path / "config.toml")]
     command += ["--out", str(tmp_path / "run")]
     rng = np.random.default_rng(0)
     kills = 0
-    for attempt in range(3):
+    for attempt, number in enumerate([signal.SIGKILL, signal.SIGINT, signal.SIGKILL]):
         resume = ["--resume"] if (tmp_path / "run" / "config.toml").exists() else []
         process = subprocess.Popen(
             command + resume, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
@@ -91,7 +94,7 @@ def test_killed_at_any_moment_a_run_goes_on(tmp_path):
             time.sleep(0.02)
         time.sleep(rng.uniform(1.5, 2.0) if attempt else rng.uniform(0, 0.3))
         if process.poll() is None:
-            os.kill(process.pid, signal.SIGKILL)
+            os.kill(process.pid, number)
             kills += 1
         process.wait()
     assert kills
