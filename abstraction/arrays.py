@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -40,7 +41,8 @@ def save_arrays(path: Path, kind: str, header: dict[str, Any], arrays: dict[str,
             file.flush()
             os.fsync(file.fileno())
         entries[name] = {"dtype": array.dtype.str, "shape": array.shape, "crc32": _checksum(array)}
-    text = json.dumps({"nashfold": kind, "format": FORMAT, **header, "arrays": entries}, indent=1)
+    header = {"nashfold": kind, "format": FORMAT, **header, "arrays": entries}
+    text = json.dumps(header | {"crc32": _header_checksum(header)}, indent=1)
     with open(fresh / "header.json", "w", encoding="utf-8") as file:
         file.write(text + "\n")
         file.flush()
@@ -62,22 +64,28 @@ def load_arrays(
     """
     path = Path(path)
     if not path.exists():  # killed between two renames, `save_arrays` leaves the old folder aside
-        for old in path.parent.glob(f".{path.name}.*.old"):
+        for old in list(path.parent.glob(f".{glob.escape(path.name)}.*.old"))[:1]:
             old.rename(path)
     if not path.is_dir():
-        raise ValueError(f"{path} is no {kind} folder: there is no such folder")
+        reason = "it is a file" if path.exists() else "there is no such folder"
+        raise ValueError(f"{path} is no {kind} folder: {reason}")
     header = _read_header(path, kind)
     if header is None:
         raise ValueError(f"{path} holds no {kind}: it has no header.json of one")
     if header.get("format") != FORMAT:
         raise ValueError(f"{path} has format {header.get('format')}, this version reads format {FORMAT}")
+    if header.pop("crc32", None) != _header_checksum(header):
+        raise ValueError(f"{kind} {path} is damaged: header.json is not the one that was written")
     arrays = {}
     for name, entry in header["arrays"].items():
         file = path / f"{name}.npy"
         try:
             array = np.load(file, mmap_mode="r" if memory_map else None, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise ValueError(f"{kind} {path} is damaged: {file.name} cannot be read ({error})") from None
+        except Exception as error:  # a damaged file can make NumPy raise almost anything
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise ValueError(
+                f"{kind} {path} is damaged: {file.name} cannot be read ({reason})"
+            ) from None
         same_form = array.dtype.str == entry["dtype"] and list(array.shape) == entry["shape"]
         if not same_form or _checksum(array) != entry["crc32"]:
             raise ValueError(f"{kind} {path} is damaged: {file.name} is not the array that was written")
@@ -92,6 +100,10 @@ def _read_header(path: Path, kind: str) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return header if isinstance(header, dict) and header.get("nashfold") == kind else None
+
+
+def _header_checksum(header: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(header, sort_keys=True).encode())
 
 
 def _checksum(array: np.ndarray) -> int:

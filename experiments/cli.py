@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -31,6 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(json.dumps(_plain(result)))
     except ValueError as error:
         print(f"nashfold: {error}", file=sys.stderr)
+        return 2
+    except (MemoryError, OverflowError):
+        print("nashfold: that takes more memory than there is: use smaller numbers", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"nashfold: {error}", file=sys.stderr)
@@ -142,7 +146,10 @@ def _solve(options: argparse.Namespace) -> dict[str, Any]:
             run = solve(config, options.out, options.resume, solving, building)
     except KeyboardInterrupt:
         if (Path(options.out) / "config.toml").exists():
-            resume = f"nashfold solve {options.config} --out {options.out} --resume"
+            words = ["nashfold", "solve", options.config, "--out", options.out, "--resume"]
+            words += ["--time", options.time] if options.time else []
+            words += ["--threads", str(options.threads)] if options.threads else []
+            resume = shlex.join(words)
             print(f"stopped; go on with: {resume}", file=sys.stderr)
         raise
     if not options.json:

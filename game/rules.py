@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from .cards import Deck
 
+MAX_CHIPS = 10**9
 NO_CAP = 255  # the ACPC server's default for maxRaises: in effect no cap
 
 
@@ -70,6 +72,11 @@ class Rules:
             if not ok:
                 raise ValueError(f"rules {self.name}: {message}")
 
+        chips = (*self.blinds, *(self.stacks or ()), *self.bet_sizes)
+        need(
+            all(type(value) is int and value < MAX_CHIPS for value in chips),
+            f"chips must be whole numbers below {MAX_CHIPS:,}",
+        )
         need(self.betting in ("limit", "no-limit"), "betting must be limit or no-limit")
         need(1 <= rounds <= 4, "there must be 1 to 4 rounds")
         need(min(self.board_cards) >= 0, "board cards cannot be negative")
@@ -116,6 +123,15 @@ class Rules:
     def board_size(self, round_index: int) -> int:
         """Number of community cards on the table in a round."""
         return sum(self.board_cards[: round_index + 1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as JSON values; `from_dict` reads them back."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Rules:
+        """Rules from `to_dict`, also after a way through JSON."""
+        return cls(**{key: tuple(v) if isinstance(v, list) else v for key, v in values.items()})
 
     # The ACPC server's definitions --------------------------------------------------------------
 

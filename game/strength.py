@@ -208,7 +208,13 @@ def board_strengths(boards: np.ndarray, deck: Deck, out: np.ndarray) -> np.ndarr
         boards: int [boards, n] card numbers of the deck, n = 3 to 5.
         deck: the deck that the numbers and the hand indices count in.
         out: uint16 [boards, deck.num_hands], modified in place.
+
+    Raises ValueError for boards of another size, or where `out` does not fit.
     """
+    if boards.ndim != 2 or not 3 <= boards.shape[1] <= 5:
+        raise ValueError(f"boards have 3 to 5 cards, not shape {boards.shape}")
+    if out.shape != (len(boards), deck.num_hands):
+        raise ValueError(f"out has shape {out.shape}, it should have {(len(boards), deck.num_hands)}")
     tables = strength_tables()
     card_sums = np.stack([tables.card_keys[deck.cards], tables.card_masks[deck.cards]], axis=1)
     boards = np.ascontiguousarray(boards, dtype=np.int64)

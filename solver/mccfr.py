@@ -5,6 +5,9 @@ traverser is visited, one action of the other player is drawn. Regrets of the tr
 strategy of the other player are updated with the weight of the iteration: its number under linear
 weighting ("lcfr", Brown and Sandholm 2019), 1 under "cfr".
 
+Tables are single precision: a sum stops growing when its increments fall below a 2**24th of it, after some
+10 million visits of one bucket with equal weights and later with linear ones.
+
 All randomness of an iteration comes from the seed and its number, so that a run that is broken off
 and resumed takes the same walks as an unbroken one.
 """
@@ -132,6 +135,8 @@ def _packed_nodes(tree: BettingTree) -> np.ndarray:
     nodes[:, _NUM_ACTIONS] = tree.num_actions
     nodes[:, _SLOT] = 2 * tree.action_slot
     stake = tree.spent.min(axis=1)
+    if stake.max() >= 1 << 31:
+        raise ValueError(f"stakes of {stake.max():,} chips are too large: use smaller units")
     nodes[:, _STAKE] = np.where(tree.folded == 0, -stake, stake)
     return nodes
 

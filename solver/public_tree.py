@@ -39,7 +39,7 @@ class Deal(NamedTuple):
 def _deals(deck: Deck, board: tuple[int, ...], count: int, group: tuple[int, ...]) -> list[Deal]:
     """The ways to deal `count` cards to a board, up to a group of suit permutations that keeps it."""
     free = [card for card in range(deck.size) if card not in board]
-    sets = np.array(list(combinations(free, count)), np.int64).reshape(-1, count)
+    sets = np.array(list(combinations(free, count)), np.int64).reshape(comb(len(free), count), count)
     moved = suit_permutations(deck).cards
     base = deck.size ** np.arange(count)[::-1]
     codes = np.stack([np.sort(moved[g][sets], axis=1) @ base for g in group])
@@ -83,6 +83,8 @@ class Walk:
             )
         if self.rules.num_hole_cards != 2 or self.rules.board_cards[0] != 0 or self.rules.num_rounds < 2:
             raise ValueError(f"{self.rules.name} is not a hold'em game: two hole cards, then boards")
+        if not 3 <= self.rules.board_size(self.rules.num_rounds - 1) <= 5:
+            raise ValueError(f"{self.rules.name} cannot be scored: hands need 3 to 5 community cards")
         self.opponent, self.own = opponent, own
         self.dtype = FLOATS[precision]
         invariant = all(s.abstraction.is_suit_invariant for s in (opponent, own) if s is not None)
@@ -276,7 +278,10 @@ class Scratch:
         self.reach = np.zeros((max(plan.reach_slots for plan in plans), hands, LANES), dtype)
         self.values = np.zeros((max(plan.value_slots for plan in plans), hands, LANES), dtype)
         self.by_card = np.zeros((2, walk.deck.size + 1, LANES), dtype)
-        last_deals = 1 if len(plans) == 2 else walk.deck.size  # the first deals come one at a time
+        last_deals = 1  # the boards of the second round come one at a time
+        if len(plans) > 2:
+            before, dealt = walk.rules.board_size(len(plans) - 2), walk.rules.board_cards[-1]
+            last_deals = comb(walk.deck.size - before, dealt)
         self.strength = np.zeros((last_deals, hands), np.uint16)
         self.amounts = [np.ascontiguousarray(plan.amounts, dtype) for plan in plans]
         blocks, lanes = np.divmod(walk.root.next_lanes, LANES)

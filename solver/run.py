@@ -82,7 +82,10 @@ class SolveConfig:
             "iterations must be a positive number",
         )
         need(self.time is None or 0 < self.time < inf, "time must be a positive number of seconds")
-        need(_is_whole(self.seed, 0), f"seed must be a whole number, not {self.seed!r}")
+        need(
+            _is_whole(self.seed, 0) and self.seed < 1 << 63,
+            f"seed must be a whole number from 0 to 2**63 - 1, not {self.seed!r}",
+        )
         need(_is_whole(self.threads, 1), f"threads must be a positive number, not {self.threads!r}")
         need(self.checkpoint_every > 0, "checkpoint.every must be positive")
         self.abstraction.check_fits(self.rules)

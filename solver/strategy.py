@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +94,7 @@ class Strategy:
         """Write a folder with header.json and one array a round; the abstraction stays in its cache."""
         header = {
             "name": self.name,
-            "rules": {"name": self.rules.name, "acpc": self.rules.to_acpc()},
+            "rules": self.rules.to_dict(),
             "abstraction": {"hash": self.abstraction.hash, **self.abstraction.config.description()},
         }
         arrays = {f"round{index}": table for index, table in enumerate(self.tables)}
@@ -112,7 +111,7 @@ class Strategy:
             path = path / "strategy"
         header, arrays = load_arrays(path, "strategy")
         try:
-            rules = replace(Rules.from_acpc(header["rules"]["acpc"]), name=header["rules"]["name"])
+            rules = Rules.from_dict(header["rules"])
             rounds = tuple(RoundConfig(*entry) for entry in header["abstraction"]["rounds"])
             config = AbstractionConfig(rules, rounds, header["abstraction"]["recall"])
             tables = [arrays[f"round{index}"] for index in range(rules.num_rounds)]
@@ -234,6 +233,8 @@ def open_strategy(source: str | Path | Strategy, rules: Rules | None = None) -> 
         if rules is None:
             raise ValueError(f"the built-in strategy {source} needs rules: name a preset")
         strategy = BuiltIn(str(source)).table(rules)
+    elif (Path(source) / "config.toml").exists() and not (Path(source) / "strategy").exists():
+        raise ValueError(f"run {source} is not finished: go on with nashfold solve ... --resume")
     elif not Path(source).exists():
         raise ValueError(f"unknown strategy {str(source)!r}: a path, or one of {', '.join(BUILT_INS)}")
     else:

@@ -58,6 +58,8 @@ class Exploitability:
         )
 
 
+MAX_FLOPS = 1_000_000
+
 BoardProgress = Callable[[int, int], None]
 """Called with the boards done and the boards in all."""
 
@@ -101,26 +103,48 @@ def best_response(
             for walk, total in zip(walks, values.total, strict=True)
         ]
         return _report(name, "exact", per_position, 0.0, None, 0.0, values.boards, started)
-    plug_in, halves = [], [slice(0, None, 2), slice(1, None, 2)]
-    fitted: list[list[np.ndarray]] = [[], []]  # by half that is valued, by position: a value a draw
-    for walk, draws in zip(walks, values.draws, strict=True):
-        _, choices = walk.root.values(draws.mean(axis=0))
-        plug_in.append(np.array([walk.root.values(draw, choices)[0].mean() for draw in draws]))
-        for half in (0, 1):
-            if len(draws) > 1:
-                _, choices = walk.root.values(draws[halves[1 - half]].mean(axis=0))
-                valued = draws[halves[half]]
-                fitted[half].append(
-                    np.array([walk.root.values(draw, choices)[0].mean() for draw in valued])
-                )
-    per_position = [float(draws.mean()) for draws in plug_in]
-    lower = [np.mean(half, axis=0) for half in fitted if half]
-    lower_bound = float(np.mean([half.mean() for half in lower])) if lower else nan
-    lower_error = sqrt(sum(_standard_error(half) ** 2 for half in lower)) / 2 if lower else nan
+    draws = values.draws
+    counts = np.bincount(draws)
+    plug_in, per_position = [], []
+    for walk, boards in zip(walks, values.boards, strict=True):
+        _, choices = walk.root.values(np.average(boards, axis=0, weights=counts))
+        by_board = np.array([walk.root.values(board, choices)[0].mean() for board in boards])
+        plug_in.append(by_board[draws])
+        per_position.append(float(by_board[draws].mean()))
     error = _standard_error(np.mean(plug_in, axis=0))
-    return _report(
-        name, "estimate", per_position, error, lower_bound, lower_error, len(plug_in[0]), started
-    )
+    lower_bound, lower_error = _cross_fitted(walks, values)
+    return _report(name, "estimate", per_position, error, lower_bound, lower_error, len(draws), started)
+
+
+def _cross_fitted(walks: list[Walk], values: _Sampled) -> tuple[float, float]:
+    """Choices from one half of the draws valued on the other, over both ways and positions.
+
+    With its standard error by the jackknife, which sees the noise of the choices too.
+    """
+    draws = values.draws
+    if len(draws) < 2:
+        return nan, nan
+    is_odd = np.arange(len(draws)) % 2 == 1
+
+    def estimate(kept: np.ndarray) -> float:
+        found = []
+        for walk, boards in zip(walks, values.boards, strict=True):
+            halves = [
+                np.bincount(draws[kept & (is_odd == odd)], minlength=len(boards))
+                for odd in (False, True)
+            ]
+            means = [np.average(boards, axis=0, weights=half) for half in halves]
+            for fit, valued in (means, means[::-1]):
+                _, choices = walk.root.values(fit)
+                found.append(walk.root.values(valued, choices)[0].mean())
+        return float(np.mean(found))
+
+    everything = np.ones(len(draws), bool)
+    if len(draws) < 4:
+        return estimate(everything), nan
+    left_out = np.array([estimate(np.arange(len(draws)) != out) for out in range(len(draws))])
+    spread = ((left_out - left_out.mean()) ** 2).sum()
+    return estimate(everything), sqrt(spread * (len(draws) - 1) / len(draws))
 
 
 def expected_value(
@@ -146,7 +170,9 @@ def expected_value(
     ]
     values = _board_values(walks, flops, seed, threads, progress)
     totals = (
-        values.total if isinstance(values, _Exact) else [draws.mean(axis=0) for draws in values.draws]
+        values.total
+        if isinstance(values, _Exact)
+        else [np.average(b, axis=0, weights=np.bincount(values.draws)) for b in values.boards]
     )
     return float(
         np.mean([walk.root.values(total)[0].mean() for walk, total in zip(walks, totals, strict=True)])
@@ -163,9 +189,10 @@ class _Exact:
 
 @dataclass
 class _Sampled:
-    """By walk, double [draw, lane, hand]: each an unbiased estimate of that sum."""
+    """By walk, double [distinct board, lane, hand]: unbiased estimates of that sum; boards of the draws."""
 
-    draws: list[np.ndarray]
+    boards: list[np.ndarray]
+    draws: np.ndarray
 
 
 def _board_values(
@@ -176,8 +203,12 @@ def _board_values(
     if flops == "all":
         chosen, weights = list(range(len(deals))), None
     else:
-        if not isinstance(flops, int) or isinstance(flops, bool) or flops < 1:
-            raise ValueError(f'flops must be "all" or a positive number of flops, not {flops!r}')
+        if not isinstance(flops, int) or isinstance(flops, bool) or not 1 <= flops <= MAX_FLOPS:
+            raise ValueError(
+                f'flops must be "all" or a positive number of flops up to {MAX_FLOPS:,}, not {flops!r}'
+            )
+        if seed < 0:
+            raise ValueError(f"the seed must not be negative, not {seed}")
         orbits = np.array([deal.orbit for deal in deals])
         drawn = np.random.default_rng(seed).choice(len(deals), size=flops, p=orbits / orbits.sum())
         distinct, weights = np.unique(drawn, return_inverse=True)
@@ -186,6 +217,8 @@ def _board_values(
     chance = 1.0 / comb(deck.size - 4, count)
     found: list[list[np.ndarray]] = [[] for _ in walks]
     total = [np.zeros((len(walk.root.next_nodes), deck.num_hands)) for walk in walks]
+    if progress:
+        progress(0, len(chosen))
     for done, values in enumerate(_walk_boards(walks, [deals[i] for i in chosen], threads), 1):
         for side, value in enumerate(values):
             if weights is None:
@@ -197,7 +230,7 @@ def _board_values(
     if weights is None:
         total = [walk.symmetrised(values) for walk, values in zip(walks, total, strict=True)]
         return _Exact(total, len(chosen))
-    return _Sampled([np.array(values)[weights] for values in found])
+    return _Sampled([np.array(values) for values in found], weights)
 
 
 def _walk_boards(

@@ -1,9 +1,8 @@
-import json
-
 import nashfold.game.openspiel  # noqa: F401 - registers the game
 import numpy as np
 import pyspiel
 import pytest
+from nashfold.abstraction.arrays import load_arrays, save_arrays
 from nashfold.game import Action, new_hand, preset
 from nashfold.solver import BUILT_INS, BuiltIn, Strategy, betting_tree, open_strategy, strategy_player
 from strategies import random_strategy
@@ -126,9 +125,10 @@ def test_what_is_no_strategy_is_refused(tmp_path):
         strategy.save(tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
     strategy.save(tmp_path / "s")
-    header = json.loads((tmp_path / "s" / "header.json").read_text())
+    header, arrays = load_arrays(tmp_path / "s", "strategy")
     header["abstraction"]["hash"] = "0" * 16
-    (tmp_path / "s" / "header.json").write_text(json.dumps(header))
+    del header["arrays"]
+    save_arrays(tmp_path / "s", "strategy", header, arrays)
     with pytest.raises(ValueError, match="needs abstraction 0000000000000000"):
         Strategy.load(tmp_path / "s")
     with pytest.raises(ValueError, match="the table of round 0 has shape"):

@@ -18,6 +18,7 @@ SHORT = preset("short-limit")
 SMALL_DECKS = {
     "three ranks": replace(SHORT, num_ranks=3),
     "three suits": replace(SHORT, num_ranks=4, num_suits=3),
+    "two cards on the last round": replace(SHORT, num_ranks=3, board_cards=(0, 1, 2)),
     "two rounds": replace(
         SHORT,
         num_ranks=4,
@@ -137,7 +138,7 @@ def test_sampled_flops_estimate_the_exact_values():
     ):
         spread = np.std([getattr(run, value) for run in runs], ddof=1)
         reported = np.sqrt(np.mean([getattr(run, error) ** 2 for run in runs]))
-        assert 0.5 < reported / spread < 2
+        assert 0.7 < reported / spread < 1.7
     exact_value = expected_value(other, strategy)
     values = np.array([expected_value(other, strategy, flops=6, seed=seed) for seed in range(60)])
     assert abs(values.mean() - exact_value) < 3 * values.std(ddof=1) / np.sqrt(60)
@@ -165,7 +166,7 @@ def test_a_single_flop_has_no_standard_error():
     assert np.isnan(run.lower_bound)
 
 
-@pytest.mark.parametrize("flops", [0, -3, "some", 2.5, True])
+@pytest.mark.parametrize("flops", [0, -3, 10**11, "some", 2.5, True])
 def test_a_bad_number_of_flops_is_refused(flops):
     with pytest.raises(ValueError, match='flops must be "all" or a positive number'):
         best_response("always-call", flops, rules=SHORT)
@@ -180,3 +181,5 @@ def test_what_makes_no_sense_is_refused():
         best_response("always-call", rules=SHORT, precision="half")
     with pytest.raises(ValueError, match="not for flop-limit"):
         best_response(random_strategy(SHORT, 1), rules=preset("flop-limit"))
+    with pytest.raises(ValueError, match="hands need 3 to 5 community cards"):
+        best_response("always-call", rules=replace(SHORT, board_cards=(0, 1, 1)))
