@@ -131,7 +131,10 @@ class Rules:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Rules:
         """Rules from `to_dict`, also after a way through JSON."""
-        return cls(**{key: tuple(v) if isinstance(v, list) else v for key, v in values.items()})
+        fields: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
+        }
+        return cls(**fields)
 
     # The ACPC server's definitions --------------------------------------------------------------
 

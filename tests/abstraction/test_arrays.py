@@ -117,9 +117,9 @@ def test_a_folder_without_a_header_of_the_kind_is_refused(folder, text):
 def test_folders_of_another_kind_or_format_or_none_are_refused(folder, tmp_path):
     with pytest.raises(ValueError, match="holds no strategy"):
         load_arrays(folder, "strategy")
-    with pytest.raises(ValueError, match="it is a file"):
-        load_arrays(tmp_path / "nothing", "thing")
     with pytest.raises(ValueError, match="there is no such folder"):
+        load_arrays(tmp_path / "nothing", "thing")
+    with pytest.raises(ValueError, match="it is a file"):
         load_arrays(folder / "header.json", "thing")
     for change in ({"format": 2}, {"format": None}):
         header = json.loads((folder / "header.json").read_text()) | change
