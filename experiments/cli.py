@@ -126,7 +126,6 @@ def _build(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _solve(options: argparse.Namespace) -> dict[str, Any]:
-    from ..solver.betting_tree import betting_tree
     from ..solver.run import SolveConfig, parse_duration, solve
 
     config = SolveConfig.from_toml(options.config)
@@ -134,16 +133,9 @@ def _solve(options: argparse.Namespace) -> dict[str, Any]:
         config = replace(config, time=parse_duration(options.time), iterations=None)
     if options.threads is not None:
         config = replace(config, threads=options.threads)
-    decisions = sum(betting_tree(config.rules).num_decisions)
-    print(
-        f"{config.rules.name}: {decisions:,} decision nodes, buckets at most "
-        f"{'-'.join(map(str, config.abstraction.max_buckets()))}, "
-        f"tables at most {config.estimate_bytes() / 2**20:,.1f} MiB",
-        file=sys.stderr,
-    )
     try:
         with stage_bar("boards") as building, solve_bar(config) as solving:
-            run = solve(config, options.out, options.resume, solving, building)
+            run = solve(config, options.out, options.resume, solving, building, _say)
     except KeyboardInterrupt:
         if (Path(options.out) / "config.toml").exists():
             words = ["nashfold", "solve", options.config, "--out", options.out, "--resume"]
@@ -160,6 +152,10 @@ def _solve(options: argparse.Namespace) -> dict[str, Any]:
         "seconds": run.seconds,
         "abstraction": run.strategy.abstraction.hash,
     }
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _score(options: argparse.Namespace) -> Any:

@@ -233,6 +233,7 @@ def solve(
     resume: bool = False,
     progress: Callable[[SolveProgress], None] | None = None,
     build_progress: Progress | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> Run:
     """Solve a game in an abstraction.
 
@@ -242,6 +243,7 @@ def solve(
         resume: continue the run in `out` from its newest checkpoint.
         progress: called a few times a second.
         build_progress: called while the abstraction is built.
+        announce: called with a line that says how large it will be, before anything is built.
 
     Raises ValueError for a configuration that makes no sense, a folder that is in the way, a checkpoint
     of another run, or tables larger than the limit; nothing is overwritten then. SIGINT and
@@ -256,6 +258,11 @@ def solve(
         raise ValueError(
             f"the tables would take {size / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB: "
             "use fewer buckets"
+        )
+    if announce:
+        announce(
+            f"{config.rules.name}: {sum(tree.num_decisions):,} decision nodes, buckets at most "
+            f"{'-'.join(map(str, config.abstraction.max_buckets()))}, tables at most {size / 2**20:,.1f} MiB"
         )
     abstraction: CardAbstraction = build_abstraction(config.abstraction, build_progress)
     tables = Tables(tree, abstraction.num_buckets)
