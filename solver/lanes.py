@@ -3,8 +3,6 @@
 A row view of a NumPy array carries no promise that two rows do not overlap, so the compiler guards
 short loops over rows with checks that cost more than the loops. `load` brings LANES contiguous numbers
 into a value of their own instead; +, -, * and `maximum` work on such values, `store` writes one back.
-Measured on showdowns over 1,081 hands this is about four times as fast as loops over row views
-(`nashfold bench best-response`).
 """
 
 from __future__ import annotations
