@@ -90,10 +90,7 @@ def longest_line(rules: Rules, bets: str) -> int:
 
 def max_raises(rules: Rules) -> list[int]:
     """Most bets and raises that both players together can make, by round; needs a cap."""
-    assert rules.max_bets is not None
-    players = 2 if rules.cap_counts == "player" else 1
-    made = [int(rules.blind_is_bet)] + [0] * (rules.num_rounds - 1)
-    return [max(0, players * cap - blind) for cap, blind in zip(rules.max_bets, made, strict=True)]
+    return [rules.max_raises(index) or 0 for index in range(rules.num_rounds)]
 
 
 def largest_win(rules: Rules) -> int:

@@ -167,7 +167,9 @@ class Rules:
         """Bets that may still be made after the forced ones, both players together (None: no cap)."""
         if self.max_bets is None:
             return None
-        return max(0, self.max_bets[round_index] - (self.blind_is_bet and round_index == 0))
+        players = 2 if self.cap_counts == "player" else 1
+        forced = int(self.blind_is_bet and round_index == 0)
+        return max(0, players * self.max_bets[round_index] - forced)
 
     @classmethod
     def from_acpc(cls, text: str) -> Rules:

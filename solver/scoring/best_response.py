@@ -124,27 +124,30 @@ def _cross_fitted(walks: list[Walk], values: _Sampled) -> tuple[float, float]:
     draws = values.draws
     if len(draws) < 2:
         return nan, nan
-    is_odd = np.arange(len(draws)) % 2 == 1
+    counts = [np.bincount(draws[half::2], minlength=len(values.boards[0])) for half in (0, 1)]
+    sums = [[np.tensordot(count, boards, 1) for count in counts] for boards in values.boards]
 
-    def estimate(kept: np.ndarray) -> float:
+    def estimate(left_out: tuple[int, int] | None = None) -> float:
+        """The estimate, without one draw of a board in a half if (half, board) is given."""
         found = []
-        for walk, boards in zip(walks, values.boards, strict=True):
-            halves = [
-                np.bincount(draws[kept & (is_odd == odd)], minlength=len(boards))
-                for odd in (False, True)
-            ]
-            means = [np.average(boards, axis=0, weights=half) for half in halves]
+        for walk, boards, halves in zip(walks, values.boards, sums, strict=True):
+            means = [total / count.sum() for total, count in zip(halves, counts, strict=True)]
+            if left_out is not None:
+                half, board = left_out
+                means[half] = (halves[half] - boards[board]) / (counts[half].sum() - 1)
             for fit, valued in (means, means[::-1]):
                 _, choices = walk.root.values(fit)
                 found.append(walk.root.values(valued, choices)[0].mean())
         return float(np.mean(found))
 
-    everything = np.ones(len(draws), bool)
     if len(draws) < 4:
-        return estimate(everything), nan
-    left_out = np.array([estimate(np.arange(len(draws)) != out) for out in range(len(draws))])
-    spread = ((left_out - left_out.mean()) ** 2).sum()
-    return estimate(everything), sqrt(spread * (len(draws) - 1) / len(draws))
+        return estimate(), nan
+    # Draws of the same board in the same half leave the same estimate behind.
+    pairs = [(half, int(board)) for half in (0, 1) for board in np.flatnonzero(counts[half])]
+    times = np.array([counts[half][board] for half, board in pairs])
+    left = np.array([estimate(pair) for pair in pairs])
+    spread = (times * (left - np.average(left, weights=times)) ** 2).sum()
+    return estimate(), sqrt(spread * (len(draws) - 1) / len(draws))
 
 
 def expected_value(
