@@ -21,7 +21,8 @@ import numpy as np
 from platformdirs import user_cache_dir
 
 from ..game.cards import Deck, hand_index, parse_cards
-from ..game.rules import Rules, parse_rules
+from ..game.presets import parse_rules
+from ..game.rules import Rules
 from .arrays import load_arrays, save_arrays
 from .boards import Boards, canonical_boards, is_suit_invariant, suit_permutations
 from .equity import Progress, earlier_sums, last_round_equity, preflop_classes, strength_table

@@ -11,7 +11,7 @@ import numpy as np
 from ..abstraction.boards import canonical_boards
 from ..abstraction.buckets import AbstractionConfig, CardAbstraction, RoundConfig, build_abstraction
 from ..abstraction.equity import last_round_equity, strength_table
-from ..game.rules import preset
+from ..game.presets import preset
 from ..game.strength import hand_strength
 from ..solver.betting_tree import betting_tree
 from ..solver.mccfr import CHUNK, ExternalSampling

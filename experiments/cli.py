@@ -7,6 +7,7 @@ import json
 import math
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,7 +15,8 @@ from time import perf_counter
 from typing import Any, NoReturn
 
 from ..game.match import play_match
-from ..game.rules import PRESETS, Rules, parse_rules, preset
+from ..game.presets import PRESETS, parse_rules, preset, preset_readings
+from ..game.rules import Rules
 from .progress import counting_bar, solve_bar, stage_bar
 
 
@@ -57,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(run=run)
         return sub
 
-    sub = command("games", _games, "the games there are, or one as an ACPC definition")
+    sub = command("games", _games, "the games there are, or one as an ACPC definition or in words")
     sub.add_argument("name", nargs="?", metavar="NAME")
 
     sub = command("build", _build, "build a card abstraction into the cache folder")
@@ -100,10 +102,22 @@ def _games(options: argparse.Namespace) -> dict[str, Any]:
             for name in PRESETS:
                 print(f"{name:14}  {preset(name).description}")
         return {"games": {name: preset(name).description for name in PRESETS}}
-    definition = preset(options.name).to_acpc()
+    rules, readings = preset(options.name), preset_readings(options.name)
+    try:
+        definition = rules.to_acpc()
+    except ValueError:  # a cap on each player's own bets
+        definition = None
     if not options.json:
-        print(definition, end="")
-    return {"name": options.name, "description": preset(options.name).description, "acpc": definition}
+        print(definition or rules.in_words() + "\n", end="")
+        if readings:
+            print(textwrap.indent(readings, "# "))
+    return {
+        "name": options.name,
+        "description": rules.description,
+        "readings": readings,
+        "acpc": definition,
+        "words": rules.in_words(),
+    }
 
 
 def _build(options: argparse.Namespace) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from ..abstraction.buckets import AbstractionConfig, RoundConfig
 from ..game.match import play_match
-from ..game.rules import preset
+from ..game.presets import preset
 from ..solver.run import Run, SolveConfig, solve
 from ..solver.scoring.best_response import Exploitability, best_response
 from ..solver.strategy import BuiltIn, Strategy, strategy_player

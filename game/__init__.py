@@ -4,8 +4,9 @@ from .betting import Action, Betting, IllegalAction
 from .cards import Deck, format_cards, parse_cards
 from .hand import Hand, Observation, new_hand
 from .match import MatchResult, play_match
+from .presets import PRESETS, preset
 from .ranges import parse_range
-from .rules import PRESETS, Rules, preset
+from .rules import Rules
 from .strength import hand_strength
 
 __all__ = [

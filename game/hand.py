@@ -10,7 +10,7 @@ import numpy as np
 from .betting import Action, Betting
 from .cards import format_cards, parse_cards
 from .rules import Rules
-from .strength import hand_strength
+from .strength import hand_strength, partial_strength
 
 
 class _Table:
@@ -66,6 +66,11 @@ class Observation(_Table):
     shown: tuple[int, ...] | None
     winnings: int | None
 
+    @property
+    def winnings_bb(self) -> float | None:
+        """`winnings` in big blinds."""
+        return None if self.winnings is None else self.winnings / self.rules.big_blind
+
 
 @dataclass(frozen=True, slots=True)
 class Hand(_Table):
@@ -108,22 +113,44 @@ class Hand(_Table):
         )
 
     @property
-    def winnings(self) -> tuple[int, int]:
-        """Chips won minus chips put in, by player; ValueError while the hand is not over."""
+    def payouts(self) -> tuple[int, int]:
+        """Chips of the matched pot that go to each player; ValueError while the hand is not over."""
         betting = self.betting
         if not betting.is_over:
             raise ValueError("the hand is not over: winnings are known at its end")
-        if betting.folded is None:
-            strength = hand_strength(np.array([hole + self.deal for hole in self.hole]))
-            won = betting.at_stake * int(np.sign(strength[0] - strength[1]))
-        else:
-            won = betting.at_stake if betting.folded == 1 else -betting.at_stake
-        return won, -won
+        pot = 2 * betting.at_stake
+        if betting.folded is not None:
+            return (0, pot) if betting.folded == 0 else (pot, 0)
+        cards = np.array([hole + self.deal for hole in self.hole])
+        own, other = hand_strength(cards) if cards.shape[1] >= 5 else partial_strength(cards)
+        if own == other:
+            return split_pot(pot)
+        return (pot, 0) if own > other else (0, pot)
+
+    @property
+    def winnings(self) -> tuple[int, int]:
+        """Chips won minus chips put in, by player; ValueError while the hand is not over."""
+        first, second = self.payouts
+        return first - self.betting.at_stake, second - self.betting.at_stake
+
+    @property
+    def winnings_bb(self) -> tuple[float, float]:
+        """`winnings` in big blinds, the unit that results of hands are added and compared in."""
+        first, second = self.winnings
+        return first / self.rules.big_blind, second / self.rules.big_blind
 
     def __str__(self) -> str:
         actions = "/".join(" ".join(map(str, row)) for row in self.betting.history)
         cards = "|".join(map(format_cards, self.hole))
         return f"{self.rules.name}: {cards} [{format_cards(self.board)}] {actions}"
+
+
+def split_pot(chips: int) -> tuple[int, int]:
+    """A pot shared by player 0 and player 1: the odd chip goes to player 0, who is not on the button.
+
+    The players' matched chips are even; only dead chips from elsewhere can make a pot odd.
+    """
+    return chips - chips // 2, chips // 2
 
 
 def new_hand(

@@ -25,7 +25,8 @@ import numpy as np
 from .betting import Action, Betting, IllegalAction
 from .cards import Deck, format_cards
 from .hand import Hand
-from .rules import Rules, parse_rules
+from .presets import parse_rules
+from .rules import Rules
 
 try:
     import pyspiel

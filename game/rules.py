@@ -1,9 +1,10 @@
-"""The rules of a two-player poker game, the named presets, and the ACPC server's game definitions."""
+"""The rules of a two-player poker game, and the ACPC server's game definitions."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .cards import Deck
@@ -106,6 +107,10 @@ class Rules:
             2 * self.num_hole_cards + sum(self.board_cards) <= self.deck.size,
             f"a deck of {self.deck.size} cards is too small for these hole and board cards",
         )
+        need(
+            self.num_hole_cards + sum(self.board_cards) <= 7,
+            "hands have at most seven cards, hole cards and board together",
+        )
 
     @property
     def num_rounds(self) -> int:
@@ -123,6 +128,26 @@ class Rules:
     def board_size(self, round_index: int) -> int:
         """Number of community cards on the table in a round."""
         return sum(self.board_cards[: round_index + 1])
+
+    def in_words(self) -> str:
+        """The rules in words, one a line: what an ACPC definition cannot say too."""
+
+        def row(values: Iterable[int]) -> str:
+            return " ".join(f"{value:,}" for value in values)
+
+        lines = [
+            f"deck: {self.deck.size} cards, the top {self.num_ranks} ranks in {self.num_suits} suits",
+            f"cards: {self.num_hole_cards} in each hand, on the board {row(self.board_cards)} by round",
+            f"first to act: player {row(self.first_player)} by round",
+            f"forced bets: player 0 {self.blinds[0]:,}, player 1 {self.blinds[1]:,}",
+            "stacks: as many chips as needed" if self.stacks is None else f"stacks: {row(self.stacks)}",
+            f"betting: {self.betting}" + (f", bets {row(self.bet_sizes)}" if self.bet_sizes else ""),
+        ]
+        if self.max_bets is not None:
+            whose = "both players together" if self.cap_counts == "round" else "each player"
+            blind = "the big blind is the first" if self.blind_is_bet else "forced bets do not count"
+            lines.append(f"cap: {row(self.max_bets)} bets and raises by round, {whose}; {blind}")
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as JSON values; `from_dict` reads them back."""
@@ -180,8 +205,9 @@ class Rules:
         """
         values: dict[str, list[str]] = {}
         keys = {key.lower(): key for key in _ACPC_KEYS}
-        for raw in re.split(r"[\n;]", text):
-            line = raw.split("#")[0].replace("=", " ").strip()
+        uncommented = re.sub(r"#.*", "", text)
+        for field_text in re.split(r"[\n;]", uncommented):
+            line = field_text.replace("=", " ").strip()
             if not line or re.fullmatch(r"(end\s*)?gamedef", line, re.IGNORECASE):
                 continue
             word, *rest = line.split()
@@ -237,84 +263,3 @@ class Rules:
             num_suits=numbers("numSuits", 1)[0],
             num_hole_cards=numbers("numHoleCards", 1)[0],
         )
-
-
-_ACPC_LIMIT = Rules(
-    betting="limit",
-    blinds=(10, 5),
-    bet_sizes=(10, 10, 20, 20),
-    max_bets=(4, 4, 4, 4),
-    name="acpc-limit",
-    description="limit hold'em as in the competition: 5/10, four bets a round, the big blind the first",
-)
-_ACPC_NOLIMIT = Rules(
-    betting="no-limit",
-    blinds=(100, 50),
-    stacks=(20_000, 20_000),
-    name="acpc-nolimit",
-    description="no-limit hold'em as in the Annual Computer Poker Competition: 50/100, 20,000 chips",
-)
-_SHORT_LIMIT = Rules(
-    betting="limit",
-    blinds=(2, 1),
-    bet_sizes=(2, 2, 4),
-    max_bets=(2, 2, 2),
-    first_player=(1, 0, 0),
-    board_cards=(0, 3, 1),
-    num_ranks=6,
-    name="short-limit",
-    description="limit hold'em with 24 cards (nine to ace) and three rounds; scored exactly in a second",
-)
-
-_PRESETS = {
-    rules.name: rules
-    for rules in (
-        _ACPC_NOLIMIT,
-        _ACPC_LIMIT,
-        replace(
-            _ACPC_LIMIT,
-            blinds=(100, 50),
-            bet_sizes=(100, 100),
-            max_bets=(4, 4),
-            first_player=(1, 0),
-            board_cards=(0, 3),
-            name="flop-limit",
-            description="limit hold'em that ends after the flop; showdown on five cards",
-        ),
-        _SHORT_LIMIT,
-        replace(
-            _SHORT_LIMIT,
-            betting="no-limit",
-            stacks=(20, 20),
-            bet_sizes=(),
-            max_bets=None,
-            name="short-nolimit",
-            description="no-limit hold'em with 24 cards, three rounds and 20 chips",
-        ),
-    )
-}
-PRESETS: tuple[str, ...] = tuple(_PRESETS)
-
-
-def preset(name: str) -> Rules:
-    """The rules of that name; ValueError for an unknown name, listing those there are."""
-    try:
-        return _PRESETS[name]
-    except KeyError:
-        raise ValueError(f"unknown preset {name!r}: choose one of {', '.join(PRESETS)}") from None
-
-
-def parse_rules(text: str) -> Rules:
-    """Rules from the name of a preset or from an ACPC game definition (in one line: see `from_acpc`).
-
-    Raises ValueError for an unknown name or a malformed definition.
-    """
-    return Rules.from_acpc(text) if len(text.replace(";", " ").split()) > 1 else preset(text)
-
-
-def rules_text(rules: Rules) -> str:
-    """Text in one line that `parse_rules` reads back: the preset's name, or an ACPC definition."""
-    if _PRESETS.get(rules.name) == rules:
-        return rules.name
-    lines = rules.to_acpc().replace(" =", "").splitlines()
-    return ";".join(lines[1:-1])

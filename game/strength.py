@@ -201,6 +201,26 @@ def hand_strength(cards: np.ndarray) -> np.ndarray:
     return strength.reshape(cards.shape[:-1])
 
 
+def partial_strength(cards: np.ndarray) -> np.ndarray:
+    """Strength of hands of one to four cards (small games): pairs and the like, then high cards.
+
+    There are no straights and flushes. Only hands of equally many cards compare.
+
+    Args:
+        cards: integer array [..., n] of distinct cards, n = 1 to 4.
+
+    Returns:
+        int32 array [...]: larger is better, equal is a tie.
+
+    Raises ValueError for another number of cards.
+    """
+    cards = np.asarray(cards)
+    if cards.ndim == 0 or not 1 <= cards.shape[-1] <= 4:
+        raise ValueError(f"a partial hand has 1 to 4 cards, not shape {cards.shape}")
+    counts = (cards[..., None] // 4 == np.arange(13)).sum(axis=-2)
+    return _codes(counts.reshape(-1, 13)).astype(np.int32).reshape(cards.shape[:-1])
+
+
 def board_strengths(boards: np.ndarray, deck: Deck, out: np.ndarray) -> np.ndarray:
     """Strength of every pair of hole cards on every board, 0 for hands that share a card with it.
 

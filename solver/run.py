@@ -28,7 +28,8 @@ from ..abstraction.buckets import (
     build_abstraction,
 )
 from ..abstraction.equity import Progress
-from ..game.rules import Rules, parse_rules, preset, rules_text
+from ..game.presets import parse_rules, preset, rules_text
+from ..game.rules import Rules
 from .betting_tree import betting_tree
 from .mccfr import CHUNK, SCHEMES, ExternalSampling
 from .strategy import Strategy

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import FrozenInstanceError, replace
+from dataclasses import fields as dataclass_fields
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nashfold.game import PRESETS, Rules, preset
 from nashfold.game.betting import Betting
+from nashfold.game.presets import preset_readings
 
 # The server's own files for heads-up games with the blinds of position 0 and 1 reversed.
 SERVER_LIMIT = """GAMEDEF
@@ -52,7 +55,10 @@ def test_acpc_presets_are_the_servers_games(name, text):
     ("name", "deck", "board", "blinds", "stacks", "sizes", "raises"),
     [
         ("acpc-nolimit", 52, (0, 3, 1, 1), (100, 50), (20_000, 20_000), (), None),
+        ("match-nolimit", 52, (0, 3, 1, 1), (2, 1), (200, 200), (), None),
         ("acpc-limit", 52, (0, 3, 1, 1), (10, 5), None, (10, 10, 20, 20), [3, 4, 4, 4]),
+        ("sartre-limit", 52, (0, 3, 1, 1), (2, 1), None, (2, 2, 4, 4), [8, 8, 8, 8]),
+        ("casino-limit", 52, (0, 3, 1, 1), (2, 1), None, (2, 2, 4, 4), [4, 4, 4, 4]),
         ("flop-limit", 52, (0, 3), (100, 50), None, (100, 100), [3, 4]),
         ("short-limit", 24, (0, 3, 1), (2, 1), None, (2, 2, 4), [1, 2, 2]),
         ("short-nolimit", 24, (0, 3, 1), (2, 1), (20, 20), (), None),
@@ -72,6 +78,54 @@ def test_presets_are_as_published(name, deck, board, blinds, stacks, sizes, rais
         assert rules.max_bets is None
     else:
         assert [rules.max_raises(index) for index in range(rules.num_rounds)] == raises
+
+
+def test_the_small_games_are_openspiels():
+    """Three cards and one bet of 1; six cards, bets of 2 and 4, two a round; player 0 acts first."""
+    kuhn, leduc = preset("kuhn"), preset("leduc")
+    assert (kuhn.deck.size, kuhn.board_cards, kuhn.bet_sizes, kuhn.max_bets) == (3, (0,), (1,), (1,))
+    assert (leduc.num_ranks, leduc.num_suits, leduc.board_cards) == (3, 2, (0, 1))
+    assert (leduc.bet_sizes, leduc.max_bets, leduc.blind_is_bet) == ((2, 4), (2, 2), False)
+    for rules in (kuhn, leduc):
+        assert rules.blinds == (1, 1)
+        assert rules.big_blind == 1
+        assert set(rules.first_player) == {0}
+        assert rules.num_hole_cards == 1
+
+
+def test_all_presets_of_the_design_are_there_each_with_a_line_for_people():
+    assert set(PRESETS) == {
+        "acpc-nolimit", "match-nolimit", "acpc-limit", "sartre-limit", "casino-limit", "flop-limit",
+        "short-limit", "short-nolimit", "kuhn", "leduc",
+    }  # fmt: skip
+    lines = [preset(name).description for name in PRESETS]
+    assert len(set(lines)) == len(lines)
+    assert all(30 < len(line) < 105 for line in lines)
+
+
+def test_readings_name_parameters_that_exist():
+    """Where a document is open, the reading names the parameter that selects the alternative."""
+    fields = {f.name for f in dataclass_fields(Rules)}
+    for name in ("acpc-nolimit", "match-nolimit", "sartre-limit", "casino-limit"):
+        readings = preset_readings(name)
+        assert "lternative" in readings
+        named = set(re.findall(r"`(\w+)`|``(\w+)=", readings))
+        parameters = {one or other for one, other in named}
+        assert parameters
+        assert parameters <= fields | {"faults", "time_limit", "play_match", "split_pot"}
+    assert preset_readings("kuhn") == ""
+
+
+def test_rules_in_words_tell_caps_apart():
+    sartre, casino = preset("sartre-limit"), preset("casino-limit")
+    assert "cap: 4 4 4 4 bets and raises by round, each player; forced bets do not count" in (
+        sartre.in_words()
+    )
+    assert "both players together" in casino.in_words()
+    assert "the big blind is the first" in preset("acpc-limit").in_words()
+    assert "stacks: 20,000 20,000" in preset("acpc-nolimit").in_words()
+    words = [preset(name).in_words() for name in PRESETS]
+    assert len(set(words)) == len(words)
 
 
 def test_an_unknown_preset_is_refused_with_a_list():
@@ -165,6 +219,7 @@ def test_faulty_definitions_are_refused_by_name(old, new, message):
         {"num_hole_cards": 4},
         {"num_hole_cards": 0},
         {"num_ranks": 2},
+        {"num_hole_cards": 3},
     ],
 )
 def test_impossible_rules_are_refused(change):
@@ -196,7 +251,7 @@ def test_any_definition_gives_back_the_same_betting(data):
         max_bets=row(0, 4) if limit else None,
         blind_is_bet=data.draw(st.booleans()),
         first_player=row(0, 1),
-        board_cards=row(0, 2),
+        board_cards=data.draw(st.sampled_from([(0, 3, 1, 1), (2, 0, 1, 2), (0, 1, 0, 3)]))[:rounds],
         num_ranks=data.draw(st.integers(3, 13)),
     )
     again = Rules.from_acpc(rules.to_acpc())

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nashfold.game import Deck, hand_strength, parse_cards
-from nashfold.game.strength import CATEGORIES, CATEGORY_TOP, board_strengths
+from nashfold.game.strength import CATEGORIES, CATEGORY_TOP, board_strengths, partial_strength
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "field_cases.json").read_text("utf-8"))
 
@@ -233,3 +233,32 @@ def test_a_wrong_number_of_cards_is_refused(shape):
 def test_what_is_no_integer_is_refused(cards):
     with pytest.raises(ValueError, match="integers"):
         hand_strength(np.array(cards))
+
+
+# One to four cards ------------------------------------------------------------------------------
+
+
+def by_definition(cards: tuple[int, ...]) -> tuple:
+    """Ranks in groups, the larger groups first: what decides between hands of equally many cards."""
+    ranks = [card // 4 for card in cards]
+    groups = sorted(((ranks.count(rank), rank) for rank in set(ranks)), reverse=True)
+    return tuple(count for count, _ in groups), tuple(rank for _, rank in groups)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_hands_of_one_to_four_cards_go_by_groups_of_ranks(size):
+    rng = np.random.default_rng(size)
+    hands = np.array([rng.permutation(52)[:size] for _ in range(400)])
+    strengths = partial_strength(hands).tolist()
+    definitions = [by_definition(tuple(hand)) for hand in hands.tolist()]
+    for i, j in rng.integers(0, 400, (4_000, 2)).tolist():
+        assert (strengths[i] > strengths[j]) == (definitions[i] > definitions[j])
+        assert (strengths[i] == strengths[j]) == (definitions[i] == definitions[j])
+
+
+def test_partial_hands_keep_the_shape_and_refuse_other_sizes():
+    assert partial_strength(np.zeros((2, 3, 1), int)).shape == (2, 3)
+    assert partial_strength(np.array([51])).dtype == np.int32
+    for cards in (np.zeros((2, 0), int), np.arange(5), np.array(3)):
+        with pytest.raises(ValueError, match="1 to 4 cards"):
+            partial_strength(cards)

@@ -73,3 +73,18 @@ def test_find_and_child_name_what_is_there():
 def test_a_tree_that_is_too_large_is_refused_with_its_limit():
     with pytest.raises(ValueError, match="more than 10,000 nodes"):
         betting_tree(preset("acpc-nolimit"), max_nodes=10_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "decisions", "showdowns"),
+    [
+        ("acpc-limit", 6_378, 7 * 9**3),
+        ("casino-limit", 8_200, 9**4),
+        ("sartre-limit", 93_960, 17**4),
+    ],
+)
+def test_limit_games_differ_by_their_caps(name, decisions, showdowns):
+    """A round with up to n raises ends without a fold in 2 n + 1 ways: n is 4, with the blind 3, or 8."""
+    tree = betting_tree(preset(name))
+    assert (tree.num_actions > 0).sum() == decisions
+    assert (tree.kind == SHOWDOWN).sum() == showdowns

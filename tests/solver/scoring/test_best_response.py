@@ -7,7 +7,7 @@ import numpy as np
 import pyspiel
 import pytest
 from nashfold.game import Rules, preset
-from nashfold.game.rules import rules_text
+from nashfold.game.presets import rules_text
 from nashfold.solver import SolveConfig, best_response, expected_value, solve
 from open_spiel.python.algorithms import expected_game_score, exploitability
 from oracle import best_response_value
