@@ -170,6 +170,14 @@ class CardAbstraction:
         self.matrices = matrices
         self.num_buckets = num_buckets
         self._invariant: bool | None = None
+        self._origin: tuple[Callable, Any] | None = None
+
+    def __reduce__(self):
+        # Another process opens the cached files itself; they are too big to send.
+        if self._origin is None:
+            return CardAbstraction, (self.config, self.matrices, self.num_buckets)
+        origin, argument = self._origin
+        return origin, (argument,)
 
     @property
     def deck(self) -> Deck:
@@ -270,7 +278,9 @@ def _load(config: AbstractionConfig, path: Path) -> CardAbstraction:
     if header["config"] != config.description():
         raise ValueError(f"{path} holds another abstraction")
     matrices = [arrays[f"round{index}"] for index in range(len(config.rounds))]
-    return CardAbstraction(config, matrices, header["num_buckets"])
+    abstraction = CardAbstraction(config, matrices, header["num_buckets"])
+    abstraction._origin = build_abstraction, config
+    return abstraction
 
 
 def trivial_abstraction(rules: Rules) -> CardAbstraction:
@@ -281,7 +291,9 @@ def trivial_abstraction(rules: Rules) -> CardAbstraction:
         np.broadcast_to(np.uint16(0), (len(canonical_boards(deck, size)), deck.num_hands))
         for size in config.board_sizes
     ]
-    return CardAbstraction(config, matrices, [1] * rules.num_rounds)
+    abstraction = CardAbstraction(config, matrices, [1] * rules.num_rounds)
+    abstraction._origin = trivial_abstraction, rules
+    return abstraction
 
 
 def _build(config: AbstractionConfig, progress: Progress | None) -> list[np.ndarray]:

@@ -90,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--hands", type=int, required=True, metavar="N")
     sub.add_argument("--duplicate", action="store_true", help="play every deal twice, seats swapped")
     sub.add_argument("--seed", type=int, default=0, metavar="S")
+    sub.add_argument("--workers", type=int, default=1, metavar="N", help="processes to play in")
 
     sub = command("bench", _bench, "measure the speed table here and now")
     sub.add_argument("names", nargs="*", metavar="NAME")
@@ -198,7 +199,7 @@ def _score(options: argparse.Namespace) -> Any:
 
 
 def _match(options: argparse.Namespace) -> Any:
-    from ..solver.strategy import BUILT_INS, BuiltIn, open_strategy, strategy_player
+    from ..solver.strategy import BUILT_INS, BuiltIn, StrategyPlayer, open_strategy
 
     rules = _rules(options)
     sources = (options.a, options.b)
@@ -211,11 +212,21 @@ def _match(options: argparse.Namespace) -> Any:
     if rules is None:
         raise ValueError(f"two built-in strategies need --rules: one of {', '.join(PRESETS)}")
     strategies = [tables.get(source) or BuiltIn(source) for source in sources]
-    players = [strategy_player(s, options.seed + seat) for seat, s in enumerate(strategies)]
+    players = [StrategyPlayer(s, options.seed + seat) for seat, s in enumerate(strategies)]
     with counting_bar("hands", "hands") as progress:
-        result = play_match(players, rules, options.hands, options.seed, options.duplicate, progress)
+        result = play_match(
+            players,
+            rules,
+            options.hands,
+            options.seed,
+            options.duplicate,
+            progress,
+            workers=options.workers,
+        )
     if not options.json:
-        print(f"{strategies[0].name} against {strategies[1].name}: {result}")
+        names = [strategy.name for strategy in strategies]
+        winner = "nobody" if result.winner is None else names[result.winner]
+        print(f"{names[0]} against {names[1]}: {result}; winner: {winner}")
     return asdict(result)
 
 

@@ -21,7 +21,7 @@ from ..game.match import play_match
 from ..game.presets import preset
 from ..solver.run import Run, SolveConfig, solve
 from ..solver.scoring.best_response import Exploitability, best_response
-from ..solver.strategy import BuiltIn, Strategy, strategy_player
+from ..solver.strategy import BuiltIn, Strategy, StrategyPlayer
 from .plots import exploitability_curve, strategy_grid
 from .progress import counting_bar, solve_bar, stage_bar
 
@@ -73,7 +73,7 @@ def demo(out: Path, seconds: float = 60.0) -> dict[str, Any]:
     )
 
     _title("3. 20,000 hands of the real game with duplicate deals against call-or-raise")
-    opponent = strategy_player(BuiltIn("call-or-raise"), seed=2)
+    opponent = StrategyPlayer(BuiltIn("call-or-raise"), seed=2)
     with counting_bar("   hands", "hands") as progress:
         match = play_match(
             [run.strategy.player(1), opponent], limit, 20_000, seed=1, duplicate=True, progress=progress

@@ -1,19 +1,209 @@
-"""Long matches between two players, with duplicate deals and standard errors."""
+"""Matches: forfeits, duplicate deals, long matches over several processes, standard errors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 from math import nan, sqrt
+from multiprocessing import get_context
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any
 
 import numpy as np
 
-from .betting import IllegalAction
+from .betting import Action, IllegalAction
 from .hand import Hand, Observation, new_hand
 from .rules import Rules
 
 Player = Callable[[Observation], str]
-"""Told what it may see, a player answers with the text of an action."""
+"""Told what it may see, a player answers with the text of an action.
+
+A player may have a method ``begin(hand)``: it is called with the number of the hand, from 0, before the
+player's first decision in it.
+"""
+
+FAULTS = ("forfeit", "fold")
+_CHUNK = 256  # hands of one task, and between two calls of `progress`; even, for duplicate deals
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a player did against the rules of a match.
+
+    Attributes:
+        player: 0 or 1, the first or the second player of the match.
+        hand: number of the hand, from 0.
+        position: the player's position in that hand.
+        kind: "illegal action", "out of turn", "exception", "no answer" or "time".
+        sent: what was sent, or the exception.
+        line: the betting so far, such as ``raise-to:6 call/check``.
+        legal: what was legal, sizes as a range.
+    """
+
+    player: int
+    hand: int
+    position: int
+    kind: str
+    sent: str
+    line: str
+    legal: str
+
+    def __str__(self) -> str:
+        line = f"after {self.line}" if self.line else "at the start"
+        return (
+            f"player {self.player}, hand {self.hand}, {line}: {self.kind} ({self.sent}); "
+            f"legal: {self.legal}"
+        )
+
+
+class Match:
+    """A match in play: independent hands, with the button alternating.
+
+    The first player begins in the big blind. An illegal action, malformed or out of turn, ends the match:
+    who sent it has lost (``faults="forfeit"``), or folds (checks where nothing is owed) and the match
+    goes on (``faults="fold"``; out of turn nothing happens but that it is noted).
+
+    Args:
+        rules: the game.
+        hands: number of hands; with duplicate deals an even one, two for each deal.
+        seed: of the deals.
+        duplicate: whether every deal is played twice, with the seats swapped.
+        faults: "forfeit" or "fold".
+        first: number of the first hand, where this is a part of a longer match.
+
+    Attributes:
+        hand: the hand in play, or the last one when the match is over.
+        number: its number, from 0.
+        results: the first player's chips by hand that was played to its end.
+        faults: what was done against the rules.
+        forfeit: the fault that ended the match, or None.
+
+    Raises ValueError for a bad number of hands or another word for `faults`.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        hands: int = 10,
+        seed: int = 0,
+        duplicate: bool = False,
+        faults: str = "forfeit",
+        first: int = 0,
+    ):
+        if hands < 1 or (duplicate and hands % 2):
+            raise ValueError(
+                f"hands must be {'an even' if duplicate else 'a positive'} number, not {hands}"
+            )
+        if faults not in FAULTS:
+            raise ValueError(f"faults must be one of {', '.join(FAULTS)}, not {faults!r}")
+        self.rules, self.seed, self.duplicate = rules, seed, duplicate
+        self.number, self._end = first, first + hands
+        self.results: list[int] = []
+        self.faults: list[Fault] = []
+        self.forfeit: Fault | None = None
+        self._folds = faults == "fold"
+        self._go_on(self._deal())
+
+    def _deal(self) -> Hand:
+        deal = self.number // 2 if self.duplicate else self.number
+        return new_hand(self.rules, seed=np.random.default_rng((self.seed, deal)))
+
+    @property
+    def is_over(self) -> bool:
+        return self.forfeit is not None or self.number == self._end
+
+    @property
+    def to_act(self) -> int | None:
+        """The player to act, 0 or 1, or None when the match is over."""
+        if self.is_over:
+            return None
+        assert self.hand.to_act is not None
+        return self._other_side(self.hand.to_act)
+
+    def position(self, player: int) -> int:
+        """The player's position in the hand in play: 0 big blind, 1 button."""
+        return self._other_side(player)
+
+    def _other_side(self, index: int) -> int:
+        """The player at a position, and the position of a player: seats swap with every hand."""
+        return (index + self.number) % 2
+
+    @property
+    def match_chips(self) -> tuple[int, int]:
+        """Sum of the two players' chips over the hands played to their end."""
+        total = sum(self.results)
+        return total, -total
+
+    @property
+    def winner(self) -> int | None:
+        """Who won the match: more chips, or the other one's forfeit; None for a draw or while in play."""
+        if self.forfeit is not None:
+            return 1 - self.forfeit.player
+        first, second = self.match_chips
+        return None if first == second or not self.is_over else int(second > first)
+
+    def observation(self, player: int) -> Observation:
+        """What a player may see of the hand in play."""
+        return self.hand.observation(self.position(player))
+
+    def play(self, player: int, answer: str | Action | None) -> Hand:
+        """Play a player's answer; returns the hand after it, also where the match went on to the next.
+
+        Raises ValueError when the match is over.
+        """
+        if self.is_over:
+            raise ValueError("the match is over: nobody acts")
+        if player != self.to_act:
+            return self.fault(player, "out of turn", shown(answer))
+        if answer is None:
+            return self.fault(player, "no answer", "None")
+        if not isinstance(answer, str | Action):
+            return self.fault(player, "illegal action", shown(answer))
+        try:
+            hand = self.hand.play(answer)
+        except IllegalAction:
+            return self.fault(player, "illegal action", shown(answer))
+        return self._go_on(hand)
+
+    def fault(self, player: int, kind: str, sent: str) -> Hand:
+        """Note what a player did against the rules, with its consequence; returns the hand after it."""
+        betting = self.hand.betting
+        line = "/".join(" ".join(map(str, actions)) for actions in betting.history)
+        fault = Fault(player, self.number, self.position(player), kind, sent, line, betting.legal_text())
+        self.faults.append(fault)
+        if not self._folds:
+            self.forfeit = fault
+        if not self._folds or player != self.to_act:
+            return self.hand
+        # The first of the passive actions is the fold, or the check where nothing is owed.
+        return self._go_on(self.hand.play(betting.passive_actions()[0]))
+
+    def _go_on(self, hand: Hand) -> Hand:
+        self.hand = hand
+        while self.hand.is_over:  # a hand in which the blinds are all-in is over when it is dealt
+            self.results.append(self.hand.winnings[self.position(0)])
+            self.number += 1
+            if self.number == self._end:
+                break
+            self.hand = self._deal()
+        return hand
+
+
+def shown(answer: Any) -> str:
+    """Text of what a player sent, however odd or long."""
+    try:
+        text = answer if isinstance(answer, str) else repr(answer)
+    except Exception as error:
+        text = f"{type(answer).__name__} without a repr ({type(error).__name__})"
+    text = ascii(text)[1:-1]
+    return text if len(text) <= 200 else f"{text[:200]}... ({len(text)} characters)"
 
 
 @dataclass(frozen=True)
@@ -21,12 +211,15 @@ class MatchResult:
     """Result of a match, from the first player's side.
 
     Attributes:
-        hands: hands played.
+        hands: hands played to their end.
         winnings: the first player's chips in all.
         mbb_per_hand: the same in milli big blinds per hand.
         standard_error: of mbb_per_hand; over pairs of hands where deals are duplicate, whose luck of the
             cards cancels out.
         duplicate: whether every deal was played twice, with the seats swapped.
+        winner: 0 or 1, the player who won the match, by chips or by forfeit; None for a draw.
+        forfeit: the fault that ended the match, or None.
+        faults: everything that was done against the rules, in order.
     """
 
     hands: int
@@ -34,9 +227,23 @@ class MatchResult:
     mbb_per_hand: float
     standard_error: float
     duplicate: bool
+    winner: int | None = None
+    forfeit: Fault | None = None
+    faults: tuple[Fault, ...] = field(default=(), repr=False)
+
+    @property
+    def match_chips(self) -> tuple[int, int]:
+        """Chips of the two players over all hands."""
+        return self.winnings, -self.winnings
 
     def __str__(self) -> str:
-        return f"{self.mbb_per_hand:+.1f} +- {self.standard_error:.1f} mbb/h over {self.hands:,} hands"
+        text = "no hand was finished"
+        if self.hands:
+            score = f"{self.mbb_per_hand:+.1f} +- {self.standard_error:.1f} mbb/h"
+            text = f"{score} over {self.hands:,} hands"
+        if self.forfeit is not None:
+            return f"{text}; forfeited by {self.forfeit}"
+        return text + (f"; {len(self.faults):,} answers against the rules" if self.faults else "")
 
 
 def play_match(
@@ -46,8 +253,16 @@ def play_match(
     seed: int = 0,
     duplicate: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    faults: str = "forfeit",
+    time_limit: float | None = None,
+    workers: int = 1,
 ) -> MatchResult:
     """Play hands with the button alternating; the first player begins in the big blind.
+
+    A player that answers with an illegal action, raises an exception, returns None or exceeds the time
+    limit forfeits the match, or only folds with ``faults="fold"``. The result says who, when, what was
+    sent and what was legal.
 
     Args:
         players: two players.
@@ -56,35 +271,179 @@ def play_match(
         seed: of the deals.
         duplicate: play every deal twice, with the seats swapped.
         progress: called now and then with the hands played and the hands in all.
+        faults: "forfeit" or "fold".
+        time_limit: seconds for each decision. Each player then answers in a thread of its own; one that
+            does not come back is left behind in it, and is late until it does.
+        workers: processes that play parts of the match. They need players that can be pickled, and that
+            keep no memory from hand to hand; the result is then the same for any number.
 
-    Raises ValueError for a bad number of hands, IllegalAction (naming player and hand) for an action
-    that is not legal.
+    Raises ValueError for a bad number of hands, players, workers or seconds.
     """
     if len(players) != 2:
         raise ValueError(f"a match has two players, not {len(players)}")
-    if hands < 1 or (duplicate and hands % 2):
-        raise ValueError(f"hands must be {'an even' if duplicate else 'a positive'} number, not {hands}")
+    if workers < 1:
+        raise ValueError(f"workers must be a positive number, not {workers}")
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit must be a positive number of seconds, not {time_limit}")
+    Match(rules, hands, seed, duplicate, faults)  # refuses what cannot be played before work begins
+    parts = [
+        (first, min(_CHUNK, hands - first), rules, seed, duplicate, faults)
+        for first in range(0, hands, _CHUNK)
+    ]
+    if workers == 1:
+        played = _play_here(players, time_limit, parts)
+    else:
+        played = _play_in_processes(players, time_limit, parts, workers)
+    results: list[int] = []
+    noted: list[Fault] = []
+    forfeit = None
+    with closing(played):
+        for part_results, part_faults, forfeit in played:
+            results += part_results
+            noted += part_faults
+            if progress:
+                progress(len(results), hands)
+            if forfeit is not None:
+                break
+    return _report(rules, results, duplicate, noted, forfeit)
+
+
+def _report(
+    rules: Rules, results: list[int], duplicate: bool, faults: list[Fault], forfeit: Fault | None
+) -> MatchResult:
+    total = sum(results)
+    winner = None if total == 0 else int(total < 0)
+    if forfeit is not None:
+        winner = 1 - forfeit.player
     repeats = 2 if duplicate else 1
-    results = np.empty((hands // repeats, repeats))
-    for number in range(hands):
-        deal = number // repeats
-        start = new_hand(rules, seed=np.random.default_rng((seed, deal)))
-        seat = number % 2  # the position of the first player
-        results[deal, number % repeats] = _play_hand(players, seat, start, number).winnings[seat]
-        if progress and (number + 1) % 256 == 0:
-            progress(number + 1, hands)
-    means = results.mean(axis=1) * 1000 / rules.big_blind
+    pairs = np.array(results[: len(results) // repeats * repeats], float).reshape(-1, repeats)
+    means = pairs.mean(axis=1) * 1000 / rules.big_blind
+    mean = float(means.mean()) if len(means) else nan
     error = float(means.std(ddof=1) / sqrt(len(means))) if len(means) > 1 else nan
-    return MatchResult(hands, int(results.sum()), float(means.mean()), error, duplicate)
+    return MatchResult(len(results), total, mean, error, duplicate, winner, forfeit, tuple(faults))
 
 
-def _play_hand(players: Sequence[Player], seat: int, hand: Hand, number: int) -> Hand:
-    """Play a hand to its end; position p is taken by player (p + seat) mod 2."""
-    while hand.to_act is not None:
-        who = (hand.to_act + seat) % 2
-        answer = players[who](hand.observation(hand.to_act))
+_Part = tuple[int, int, Rules, int, bool, str]
+_Played = tuple[list[int], list[Fault], Fault | None]
+
+
+def _play_part(askers: Sequence[_Asker], part: _Part) -> _Played:
+    """Play some hands of a match, to their end or to a forfeit."""
+    first, hands, rules, seed, duplicate, faults = part
+    match = Match(rules, hands, seed, duplicate, faults, first)
+    while (player := match.to_act) is not None:
         try:
-            hand = hand.play(answer)
-        except IllegalAction as error:
-            raise IllegalAction(f"hand {number}, player {who}: {error}") from None
-    return hand
+            answer = askers[player].ask(match.number, match.observation(player))
+        except _NoAnswer as failure:
+            match.fault(player, failure.kind, failure.sent)
+        else:
+            match.play(player, answer)
+    return match.results, match.faults, match.forfeit
+
+
+def _play_here(
+    players: Sequence[Player], time_limit: float | None, parts: list[_Part]
+) -> Iterator[_Played]:
+    with ExitStack() as stack:
+        askers = [stack.enter_context(closing(_Asker(player, time_limit))) for player in players]
+        for part in parts:
+            yield _play_part(askers, part)
+
+
+# Players ----------------------------------------------------------------------------------------
+
+
+class _NoAnswer(Exception):  # noqa: N818 - a player's failure, not an error of ours
+    def __init__(self, kind: str, sent: str):
+        super().__init__(kind, sent)
+        self.kind, self.sent = kind, sent
+
+
+class _Asker:
+    """Asks a player, and turns exceptions and lateness into `_NoAnswer`."""
+
+    def __init__(self, player: Player, time_limit: float | None):
+        self._player, self._time_limit = player, time_limit
+        self._hand: int | None = None
+        self._questions: SimpleQueue[tuple[int, int, Observation] | None] = SimpleQueue()
+        self._answers: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        self._asked = 0
+        if time_limit is not None:
+            threading.Thread(target=self._serve, daemon=True).start()
+
+    def ask(self, hand: int, observation: Observation) -> Any:
+        if self._time_limit is None:
+            answer = self._answer(hand, observation)
+        else:
+            answer = self._answer_in_time(hand, observation, self._time_limit)
+        if isinstance(answer, _NoAnswer):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        self._questions.put(None)  # ends the thread, if there is one and it comes back
+
+    def _answer(self, hand: int, observation: Observation) -> Any:
+        try:
+            if hand != self._hand:
+                self._hand = hand
+                begin = getattr(self._player, "begin", None)
+                if begin is not None:
+                    begin(hand)
+            return self._player(observation)
+        except (Exception, SystemExit) as error:
+            return _NoAnswer("exception", shown(f"{type(error).__name__}: {error}"))
+
+    def _answer_in_time(self, hand: int, observation: Observation, seconds: float) -> Any:
+        self._asked += 1
+        self._questions.put((self._asked, hand, observation))
+        deadline = monotonic() + seconds
+        while True:
+            try:
+                number, answer = self._answers.get(timeout=max(0.0, deadline - monotonic()))
+            except Empty:
+                return _NoAnswer("time", f"nothing in {seconds:g} s")
+            if number == self._asked:  # anything else is a late answer to an earlier question
+                return answer
+
+    def _serve(self) -> None:
+        while (question := self._questions.get()) is not None:
+            number, hand, observation = question
+            if number == self._asked:  # a question that was given up meanwhile is not asked any more
+                self._answers.put((number, self._answer(hand, observation)))
+
+
+# Processes --------------------------------------------------------------------------------------
+
+
+def _play_in_processes(
+    players: Sequence[Player], time_limit: float | None, parts: list[_Part], workers: int
+) -> Iterator[_Played]:
+    try:
+        luggage = pickle.dumps((list(players), time_limit))
+    except Exception as error:
+        raise ValueError(f"players cannot be sent to other processes ({error}): use workers=1") from None
+    # Processes are started afresh: a fork would copy the locks of threads that it does not copy.
+    with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (luggage,)) as pool:
+        try:
+            yield from pool.map(_play_in_worker, parts)
+        except BrokenProcessPool:
+            raise ValueError(
+                "the players could not be made in another process: define them in a module that can be "
+                "imported, or use workers=1"
+            ) from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+_askers: list[_Asker] = []  # of a worker process
+
+
+def _start_worker(luggage: bytes) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
+    players, time_limit = pickle.loads(luggage)
+    _askers[:] = [_Asker(player, time_limit) for player in players]
+
+
+def _play_in_worker(part: _Part) -> _Played:
+    return _play_part(_askers, part)

@@ -3,7 +3,7 @@
 from .betting_tree import BettingTree, betting_tree
 from .run import Run, SolveConfig, solve
 from .scoring.best_response import Exploitability, best_response, expected_value
-from .strategy import BUILT_INS, BuiltIn, Strategy, open_strategy, strategy_player
+from .strategy import BUILT_INS, BuiltIn, Strategy, StrategyPlayer, open_strategy
 
 __all__ = [
     "BUILT_INS",
@@ -13,10 +13,10 @@ __all__ = [
     "Run",
     "SolveConfig",
     "Strategy",
+    "StrategyPlayer",
     "best_response",
     "betting_tree",
     "expected_value",
     "open_strategy",
     "solve",
-    "strategy_player",
 ]

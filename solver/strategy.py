@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -80,9 +79,13 @@ class Strategy:
         found = self.node_probabilities(state.betting, _own_cards(state), state.board)
         return {str(action): probability for action, probability in found.items()}
 
-    def player(self, seed: int = 0) -> Callable[[Observation], str]:
+    def player(self, seed: int = 0) -> StrategyPlayer:
         """A player for `play_match` that draws its actions from the strategy."""
-        return strategy_player(self, seed)
+        return StrategyPlayer(self, seed)
+
+    def __reduce__(self):
+        # The tree comes from the rules: it is not sent along.
+        return _unpickled, (self.rules, self.abstraction, self.tables, self.name)
 
     def to_openspiel(self, game):
         """The strategy as an OpenSpiel policy for a `python_holdem` game of the same rules."""
@@ -135,20 +138,35 @@ def _own_cards(state: Hand | Observation) -> tuple[int, ...]:
     return state.hole[state.to_act]
 
 
-def strategy_player(strategy: Strategy | BuiltIn, seed: int = 0) -> Callable[[Observation], str]:
-    """A player for `play_match` that draws its actions from a strategy."""
-    rng = np.random.default_rng(seed)
+def _unpickled(
+    rules: Rules, abstraction: CardAbstraction, tables: list[np.ndarray], name: str
+) -> Strategy:
+    return Strategy(betting_tree(rules), abstraction, tables, name)
 
-    def act(observation: Observation) -> str:
-        draw = rng.random()
+
+class StrategyPlayer:
+    """A player for `play_match` that draws its actions from a strategy.
+
+    The draws of a hand depend on the seed and the number of the hand alone, so a match may be played in
+    parts.
+    """
+
+    def __init__(self, strategy: Strategy | BuiltIn, seed: int = 0):
+        self.strategy, self.seed = strategy, seed
+        self.begin(0)
+
+    def begin(self, hand: int) -> None:
+        """Called when a hand begins, with its number."""
+        self._rng = np.random.default_rng((self.seed, hand))
+
+    def __call__(self, observation: Observation) -> str:
+        draw = self._rng.random()
         text = ""
-        for text, probability in strategy.probabilities(observation).items():
+        for text, probability in self.strategy.probabilities(observation).items():
             draw -= probability
             if draw < 0:
                 return text
         return text  # rounding left a sliver: the last action
-
-    return act
 
 
 class BuiltIn:

@@ -522,6 +522,16 @@ def test_match_reports_the_first_players_winnings(json_of, cli, finished):
     assert "mbb/h over 200 hands" in cli(*arguments).out
 
 
+def test_a_match_of_ten_hands_has_a_winner(json_of, cli):
+    arguments = ("match", "always-call", "random", "--rules", "match-nolimit", "--hands", "10")
+    result = json_of(*arguments)
+    assert result["hands"] == 10
+    assert result["winner"] == int(result["winnings"] < 0)
+    assert (result["forfeit"], result["faults"]) == (None, [])
+    assert f"winner: {('always-call', 'random')[result['winner']]}" in cli(*arguments).out
+    assert json_of(*arguments, "--workers", "2") == result
+
+
 def test_matches_with_known_results(json_of):
     even = json_of(
         "match", "always-call", "always-call", "--rules", "short-limit", "--hands", "60", "--duplicate"

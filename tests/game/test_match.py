@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import math
 import statistics
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from nashfold.game import IllegalAction, Observation, play_match, preset
+from nashfold.game import Observation, play_match, preset
+from nashfold.game.match import Match
 
 SHORT = preset("short-limit")
 
@@ -147,24 +153,300 @@ def test_players_are_asked_only_when_they_act_and_never_see_the_other_cards():
     assert all(len(observation.hole) == 2 for observation in asked)
 
 
+# Against the rules ------------------------------------------------------------------------------
+
+
+def thrower(observation: Observation) -> str:
+    raise RuntimeError("lost my cards")
+
+
+def quitter(observation: Observation) -> str:
+    raise SystemExit(3)
+
+
+def silent(observation: Observation):
+    return None
+
+
+def sleeper(observation: Observation) -> str:
+    time.sleep(0.4)
+    return caller(observation)
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+FAULTY = {
+    "too big": (lambda o: "raise-to:201", "illegal action", "raise-to:201"),
+    "too small": (lambda o: "raise-to:1", "illegal action", "raise-to:1"),
+    "wrong kind": (lambda o: "bet:4", "illegal action", "bet:4"),
+    "not owed": (lambda o: "bet:9999999999999", "illegal action", "bet:9999999999999"),
+    "spaces": (lambda o: "call ", "illegal action", "call "),
+    "empty": (lambda o: "", "illegal action", ""),
+    "no word": (lambda o: "all-in", "illegal action", "all-in"),
+    "a number": (lambda o: 7, "illegal action", "7"),
+    "bytes": (lambda o: b"call", "illegal action", "b'call'"),
+    "long": (lambda o: "x" * 10_000, "illegal action", "x" * 200 + "... (10000 characters)"),
+    "odd": (lambda o: Unprintable(), "illegal action", "Unprintable without a repr (RuntimeError)"),
+    "none": (silent, "no answer", "None"),
+    "exception": (thrower, "exception", "RuntimeError: lost my cards"),
+    "exit": (quitter, "exception", "SystemExit: 3"),
+}
+MATCH = preset("match-nolimit")
+
+
+def after(hands: int, faulty, then=caller):
+    """A player who plays by the rules for some hands, and then no more."""
+
+    class Player:
+        hand = 0
+
+        def begin(self, hand: int) -> None:
+            self.hand = hand
+
+        def __call__(self, observation: Observation):
+            return (faulty if self.hand >= hands else then)(observation)
+
+    return Player()
+
+
 @pytest.mark.parametrize("who", [0, 1])
-@pytest.mark.parametrize("answer", ["raise-to:1", "bet:4", "check ", "", "all-in", "raise-to:-4"])
-def test_an_illegal_action_names_hand_and_player(who, answer):
-    hands = 0
-    previous: tuple = ()
-
-    def faulty(observation: Observation) -> str:
-        nonlocal hands, previous
-        if observation.hole != previous:
-            previous = observation.hole
-            hands += 1
-        return answer if hands == 4 else caller(observation)
-
+@pytest.mark.parametrize("case", FAULTY)
+def test_a_fault_loses_the_match_at_once(who, case):
+    """Field case MT-02: one outcome, with who, when, what was sent and what was legal."""
+    faulty, kind, sent = FAULTY[case]
     players = [caller, caller]
-    players[who] = faulty
-    with pytest.raises(IllegalAction, match=f"^hand 3, player {who}: ") as error:
-        play_match(players, SHORT, 10, seed=6)
-    assert answer.strip() in str(error.value)
+    players[who] = after(3, faulty)
+    result = play_match(players, MATCH, 10, seed=6)
+    fault = result.forfeit
+    assert fault is not None
+    assert result.faults == (fault,)
+    assert (fault.player, fault.hand, fault.kind, fault.sent) == (who, 3, kind, sent)
+    assert fault.position == (who + 3) % 2
+    if fault.position == 1:  # the button acts first
+        assert (fault.line, fault.legal) == ("", "fold, call, raise-to:4..200")
+    else:
+        assert (fault.line, fault.legal) == ("call", "check, raise-to:4..200")
+    assert result.winner == 1 - who
+    assert result.hands == 3  # those played before count for the chips, the one in play does not
+    assert result.match_chips == (result.winnings, -result.winnings)
+    assert result.winnings == play_match([caller, caller], MATCH, 3, seed=6).winnings
+    assert f"forfeited by player {who}, hand 3" in str(result)
+
+
+@pytest.mark.parametrize("case", FAULTY)
+def test_a_fault_may_count_as_a_fold_instead(case):
+    faulty, kind, sent = FAULTY[case]
+    result = play_match([faulty, raiser], MATCH, 10, seed=6, faults="fold")
+    folded = play_match([folder, raiser], MATCH, 10, seed=6)
+    assert result.forfeit is None
+    assert result.winnings == folded.winnings == -5 * 1 - 5 * 2
+    assert result.winner == 1
+    assert [(f.hand, f.player, f.kind, f.sent) for f in result.faults] == [
+        (hand, 0, kind, sent) for hand in range(10)
+    ]
+    assert "10 answers against the rules" in str(result)
+
+
+def test_where_nothing_is_owed_a_fault_counts_as_a_check():
+    result = play_match([silent, caller], MATCH, 1, seed=2, faults="fold")
+    checked = play_match([folder, caller], MATCH, 1, seed=2)  # the first action where nothing is owed
+    assert result.hands == 1
+    assert result.winnings == checked.winnings != 0
+    assert [fault.legal for fault in result.faults] == [
+        "check, raise-to:4..200", *["check, bet:2..198"] * 3,
+    ]  # fmt: skip
+
+
+def test_a_late_answer_is_a_forfeit_and_leaves_the_other_player_alone():
+    result = play_match([caller, after(2, sleeper)], MATCH, 10, seed=1, time_limit=0.1)
+    assert result.forfeit is not None
+    assert (result.forfeit.kind, result.forfeit.sent) == ("time", "nothing in 0.1 s")
+    assert (result.forfeit.player, result.forfeit.hand, result.winner) == (1, 2, 0)
+
+
+def test_a_late_answer_is_never_taken_for_a_later_question():
+    """The answer to the first question comes while the second one waits: it is dropped."""
+    asked = []
+
+    def slow_once(observation: Observation) -> str:
+        asked.append(observation)
+        if len(asked) == 1:
+            time.sleep(0.25)
+            return "raise-to:200"
+        return caller(observation)
+
+    result = play_match([slow_once, caller], MATCH, 4, seed=1, time_limit=0.2, faults="fold")
+    assert [fault.kind for fault in result.faults] == ["time"]
+    assert result.hands == 4
+    assert abs(result.winnings) <= 8  # nobody ever called 200
+
+
+def test_a_player_who_never_comes_back_ends_the_match_but_not_the_program():
+    script = (
+        "import time\n"
+        "from nashfold.game import play_match, preset\n"
+        "def hung(observation):\n"
+        "    while True: time.sleep(1)\n"
+        "result = play_match([hung, hung], preset('match-nolimit'), 10, time_limit=0.05)\n"
+        "print(result.forfeit.kind)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("time\n", 0)
+
+
+def test_timed_matches_give_the_same_result_and_leave_no_thread():
+    before = threading.active_count()
+    timed = play_match([careful, eager], SHORT, 30, seed=3, time_limit=30)
+    assert timed == play_match([careful, eager], SHORT, 30, seed=3)
+    for _ in range(200):
+        if threading.active_count() == before:
+            break
+        time.sleep(0.01)
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"faults": "ignore"}, "faults must be one of forfeit, fold, not 'ignore'"),
+        ({"time_limit": 0}, "time_limit must be a positive number of seconds, not 0"),
+        ({"workers": 0}, "workers must be a positive number, not 0"),
+    ],
+)
+def test_bad_settings_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        play_match([caller, caller], SHORT, 2, **change)
+
+
+# A match in play --------------------------------------------------------------------------------
+
+
+def test_an_action_out_of_turn_loses_the_match():
+    match = Match(MATCH)
+    assert match.to_act == 1  # the first player is in the big blind, the button acts first
+    match.play(0, "check")
+    assert match.is_over
+    assert match.to_act is None
+    assert match.winner == 1
+    assert match.forfeit is not None
+    assert (match.forfeit.kind, match.forfeit.sent, match.forfeit.player) == ("out of turn", "check", 0)
+    with pytest.raises(ValueError, match="over"):
+        match.play(1, "call")
+
+
+def test_out_of_turn_is_only_noted_where_faults_are_folds():
+    match = Match(MATCH, faults="fold")
+    before = match.hand
+    match.play(0, "fold")
+    assert match.hand == before
+    assert [fault.kind for fault in match.faults] == ["out of turn"]
+    match.play(1, "call")
+    assert match.to_act == 0
+
+
+def test_ten_independent_hands_with_the_button_alternating():
+    match = Match(MATCH, hands=10, seed=1)
+    chips = []
+    while not match.is_over:
+        number = match.number
+        assert match.hand.betting.spent == (2, 1)  # every hand starts with full stacks
+        assert match.position(0) == number % 2
+        assert match.observation(match.to_act).legal_actions() == match.hand.legal_actions()
+        assert len(match.hand.legal_actions()) == 2 + 197  # fold, call, raise-to:4 to raise-to:200
+        hand = match.play(match.to_act, "raise-to:200")
+        assert match.number == number
+        hand = match.play(match.to_act, "call" if number % 3 else "fold")
+        assert hand.is_over
+        assert match.number == number + 1
+        chips.append(hand.winnings[number % 2])
+    assert match.results == chips
+    assert match.match_chips == (sum(chips), -sum(chips))
+    assert len(chips) == 10
+    assert sum(chips) != 0
+    assert match.winner == int(sum(chips) < 0)
+
+
+def test_equal_totals_are_a_draw():
+    match = Match(MATCH, hands=2)
+    for _ in range(2):
+        assert match.winner is None
+        match.play(match.to_act, "fold")
+    assert (match.is_over, match.match_chips, match.winner) == (True, (0, 0), None)
+    assert play_match([folder, folder], MATCH, 10, seed=1).winner is None
+
+
+def test_totals_balance_hand_by_hand():
+    """Field case MT-03: each hand sums to zero, and who folded loses what he has put in."""
+    match = Match(preset("short-nolimit"), hands=60, seed=8)
+    players = [careful, eager]
+    while (player := match.to_act) is not None:
+        hand = match.play(player, players[player](match.observation(player)))
+        if hand.is_over:
+            assert sum(hand.winnings) == 0
+            if (folded := hand.betting.folded) is not None:
+                assert hand.winnings[folded] == -hand.betting.spent[folded] <= 0
+    assert sum(match.match_chips) == 0
+    assert match.match_chips[0] == sum(match.results) != 0
+
+
+def test_hands_in_which_the_blinds_are_all_in_need_no_player():
+    rules = replace(MATCH, stacks=(2, 1))
+    result = play_match([thrower, thrower], rules, 20, seed=3)
+    assert result.hands == 20
+    assert result.forfeit is None
+
+
+def test_players_are_told_when_a_hand_begins():
+    told = []
+
+    class Player:
+        def begin(self, hand: int) -> None:
+            told.append(hand)
+
+        def __call__(self, observation: Observation) -> str:
+            return caller(observation)
+
+    play_match([Player(), caller], SHORT, 7, seed=1)
+    assert told == list(range(7))
+
+
+# Processes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("duplicate", [False, True])
+def test_a_match_played_by_processes_has_the_same_result(duplicate):
+    calls = []
+    alone = play_match([careful, eager], SHORT, 600, 3, duplicate)
+    shared = play_match(
+        [careful, eager], SHORT, 600, 3, duplicate, lambda *call: calls.append(call), workers=2
+    )
+    assert shared == alone
+    assert calls == [(256, 600), (512, 600), (600, 600)]
+
+
+def forfeits_late(observation: Observation) -> str:
+    """Throws in hands with a certain card: the same hands in any process."""
+    if observation.round == 2 and observation.hole[0] == 51 and observation.board[3] == 48:
+        raise RuntimeError("the king of spades")
+    return caller(observation)
+
+
+def test_the_first_forfeit_of_any_process_ends_the_match():
+    alone = play_match([forfeits_late, caller], SHORT, 1500, seed=2)
+    assert alone.forfeit is not None
+    assert 256 < alone.hands < 1500
+    assert play_match([forfeits_late, caller], SHORT, 1500, seed=2, workers=2) == alone
+
+
+def test_players_that_cannot_travel_are_refused():
+    with pytest.raises(ValueError, match=r"cannot be sent to other processes .*: use workers=1"):
+        play_match([lambda o: "fold", caller], SHORT, 600, workers=2)
+
+
+# Numbers ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -188,7 +470,7 @@ def test_a_match_has_two_players(count):
 def test_progress_is_reported_now_and_then():
     calls = []
     play_match([folder, folder], SHORT, 600, progress=lambda *call: calls.append(call))
-    assert calls == [(256, 600), (512, 600)]
+    assert calls == [(256, 600), (512, 600), (600, 600)]
 
 
 def test_a_long_match_finds_the_value_within_its_standard_error():

@@ -1,10 +1,12 @@
+import pickle
+
 import nashfold.game.openspiel  # noqa: F401 - registers the game
 import numpy as np
 import pyspiel
 import pytest
 from nashfold.abstraction.arrays import load_arrays, save_arrays
 from nashfold.game import Action, new_hand, preset
-from nashfold.solver import BUILT_INS, BuiltIn, Strategy, betting_tree, open_strategy, strategy_player
+from nashfold.solver import BUILT_INS, BuiltIn, Strategy, StrategyPlayer, betting_tree, open_strategy
 from strategies import random_strategy
 
 SHORT = preset("short-limit")
@@ -164,8 +166,32 @@ def test_an_openspiel_policy_says_what_the_strategy_says():
 
 def test_a_player_draws_from_the_probabilities():
     strategy = BuiltIn("random")
-    act = strategy_player(strategy, seed=1)
+    act = StrategyPlayer(strategy, seed=1)
     observation = new_hand(preset("acpc-limit"), seed=1).observation(1)
     drawn = [act(observation) for _ in range(3000)]
     for action, probability in strategy.probabilities(observation).items():
         assert drawn.count(action) == pytest.approx(3000 * probability, abs=5 * 26)
+
+
+@pytest.mark.parametrize("source", ["solved", "built-in"])
+def test_a_strategy_travels_to_another_process_with_what_it_knows(source):
+    strategy = random_strategy(SHORT, seed=5) if source == "solved" else BuiltIn("random").table(SHORT)
+    again = pickle.loads(pickle.dumps(strategy))
+    assert (again.name, again.rules) == (strategy.name, strategy.rules)
+    hand = new_hand(SHORT, seed=3)
+    assert again.probabilities(hand) == strategy.probabilities(hand)
+    assert len(pickle.dumps(strategy.abstraction)) < 5_000  # opened from the cache, not sent
+
+
+def test_a_strategys_draws_depend_on_the_seed_and_the_hand_alone():
+    player = StrategyPlayer(BuiltIn("random"), seed=1)
+    observation = new_hand(preset("short-nolimit"), seed=3).observation(1)
+
+    def draws(hand: int) -> list[str]:
+        player.begin(hand)
+        return [player(observation) for _ in range(30)]
+
+    first, second = draws(0), draws(1)
+    assert first != second
+    assert draws(0) == first
+    assert len({*first}) == 4
