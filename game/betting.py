@@ -203,7 +203,10 @@ class Betting:
     def play(self, action: Action | str) -> Betting:
         """The state after an action; IllegalAction if it is not legal."""
         if not isinstance(action, Action):
-            action = Action.parse(action)
+            try:
+                action = Action.parse(action)
+            except IllegalAction as error:
+                raise IllegalAction(f"{error}; legal: {self.legal_text()}") from None
         if not self.is_legal(action):
             raise IllegalAction(f"{action} is not legal here; legal: {self.legal_text()}")
         player = self.to_act
