@@ -7,25 +7,35 @@ Parameters:
     rules: a preset, or an ACPC game definition in one line, its fields separated by ";" and written
         without "=", such as ``limit;numPlayers 2;numRounds 1;blind 2 1;...``. (pyspiel splits
         parameters at "=" and ",", and reads parentheses as another game.)
-    bets: ``full``: every legal size; ``fcpa``: fold, check or call, the pot, all-in.
+    stacks: chips of player 0 and player 1, such as ``300 1000``; nothing: as in the rules. (One number
+        stands for both in a dict of parameters. In a string pyspiel takes it for no text and refuses.)
+    bets: no-limit only. ``full``: every legal size; ``fcpa``: fold, check or call, the pot, all-in; or
+        a menu of sizes, such as ``50%;100%;2.5x;a`` (see `bet_sizes`).
 
 Actions are numbered as in ``universal_poker``: 0 fold, 1 check or call. Limit: 2 raise. No-limit,
-full: N = raise to N chips over the whole hand. No-limit, fcpa: 2 pot, 3 all-in; where the pot is
-all-in there is only 2. A chance action is the number of a card in the rules' deck.
+full: N = raise to N chips over the whole hand. No-limit with a menu: 2 + the place of the size in it,
+of sizes that are equal the first; fcpa is the menu ``100%;a``: 2 pot, 3 all-in. A chance action is the
+number of a card in the rules' deck.
+
+C++ algorithms run at full speed on ``cached_tree(game=python_holdem(...))``, which asks for each state
+of a small game once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .bet_sizes import Menu, menu_bets, parse_menu
 from .betting import Action, Betting, IllegalAction
 from .cards import Deck, format_cards
 from .hand import Hand
-from .presets import parse_rules
+from .presets import parse_rules, rules_text
 from .rules import Rules
 
 try:
@@ -34,10 +44,10 @@ except ImportError as error:
     raise ImportError("nashfold.game.openspiel needs OpenSpiel: pip install open_spiel") from error
 
 SHORT_NAME = "python_holdem"
-BETS = ("full", "fcpa")
-FOLD, PASSIVE, RAISE, ALL_IN = 0, 1, 2, 3  # PASSIVE: check or call; RAISE: limit, and fcpa's pot
+FOLD, PASSIVE, RAISE = 0, 1, 2  # PASSIVE: check or call; RAISE: limit, and the first size of a menu
+NAMED_MENUS = {"fcpa": "100%;a"}
 
-_DEFAULTS = {"rules": "acpc-limit", "bets": "full"}
+_DEFAULTS = {"rules": "acpc-limit", "stacks": "", "bets": "full"}
 _GAME_TYPE = pyspiel.GameType(
     short_name=SHORT_NAME,
     long_name="Heads-up Hold'em (nashfold)",
@@ -58,9 +68,38 @@ _GAME_TYPE = pyspiel.GameType(
 
 
 @cache
-def _parse_rules(text: str) -> Rules:
-    """Rules of the parameter `rules`, parsed once."""
-    return parse_rules(text)
+def parse_parameters(rules: str, stacks: str = "", bets: str = "full") -> tuple[Rules, Menu | None]:
+    """The rules and the bet menu (None for every legal size) that the game's parameters say.
+
+    Raises ValueError for what is malformed or does not fit together.
+    """
+    parsed = parse_rules(rules)
+    if stacks:
+        words = stacks.split()
+        if len(words) not in (1, 2) or not all(re.fullmatch("[0-9]{1,10}", word) for word in words):
+            raise ValueError(f"stacks must be chips of both players, such as 300 1000, not {stacks!r}")
+        pair = (int(words[0]), int(words[-1]))
+        if pair != parsed.stacks:
+            parsed = replace(parsed, stacks=pair, name="custom", description="")
+    if bets == "full":
+        return parsed, None
+    if parsed.betting == "limit" and bets not in NAMED_MENUS:
+        raise ValueError(f"bets {bets!r}: limit betting has one size, sizes are for no-limit rules")
+    try:
+        return parsed, parse_menu(NAMED_MENUS.get(bets, bets))
+    except ValueError as error:
+        raise ValueError(f"bets must be full, fcpa or a menu of sizes: {error}") from None
+
+
+def _spelled(rules: str, stacks: str, bets: str) -> dict[str, str]:
+    """Valid parameters in a form that a game string keeps: no "=", "," or "(", no single number."""
+    named = bets in ("full", *NAMED_MENUS)
+    spelled = {
+        "rules": rules_text(parse_rules(rules)) if re.search(r"[=,()\n]", rules) else rules,
+        "bets": bets if named else ";".join(map(str, parse_menu(bets))),
+    }
+    words = stacks.split()
+    return spelled | {"stacks": f"{words[0]} {words[-1]}"} if words else spelled
 
 
 @cache
@@ -70,23 +109,45 @@ def _deck_cards(deck: Deck) -> tuple[int, ...]:
 
 
 @cache
-def longest_line(rules: Rules, bets: str) -> int:
-    """Largest number of decisions in a hand: the passive ones of all rounds and every raise."""
+def longest_line(rules: Rules, menu: Menu | None) -> int:
+    """Number of decisions that no hand exceeds: the passive ones of all rounds and every raise.
+
+    It is reached, but for menus with sizes such as ``2x`` or with chips that round up.
+    """
     start = Betting.start(rules)
     if rules.stacks is not None and min(rules.stacks) <= rules.big_blind:
         return 0 if start.is_over else 1  # one player is all-in with the blind or with the call of it
-    raises = 0
-    if rules.stacks is not None:  # the smallest raises until somebody is all-in
-        total, shorter = rules.big_blind, min(rules.stacks)
-        while total < shorter:
-            pot_size = rules.betting == "no-limit" and bets == "fcpa"
-            step = min(rules.bet_sizes, default=rules.big_blind)
-            total = 3 * total if pot_size else total + step
+    bounds = [] if rules.max_bets is None else [sum(max_raises(rules))]
+    if rules.stacks is not None:
+        chips = min(rules.stacks) - rules.big_blind
+        bounds.append(-(-chips // min(rules.bet_sizes, default=rules.big_blind)))
+        if rules.betting == "no-limit" and menu is not None:
+            bounds.append(_most_menu_raises(rules, menu))
+    return 2 * rules.num_rounds + min(bounds)
+
+
+def _most_menu_raises(rules: Rules, menu: Menu) -> int:
+    """Number of raises by a menu that no hand exceeds: the smallest ones until somebody is all-in."""
+    assert rules.stacks is not None
+    end, big_blind, start = min(rules.stacks), rules.big_blind, Betting.start(rules)
+
+    def count(step: Callable[[int, int], int]) -> int:
+        total, raises = big_blind, 0
+        pot = big_blind + start.spent[1 - (start.to_act or 0)]
+        while total < end:
+            total += max(big_blind, step(pot, total))
+            pot = 2 * total
             raises += 1
-    if rules.max_bets is not None:
-        capped = sum(max_raises(rules))
-        raises = capped if rules.stacks is None else min(raises, capped)
-    return 2 * rules.num_rounds + raises
+        return raises
+
+    # Multiples of a previous bet begin anew in every round; the other sizes go by the hand.
+    multiples = [size for size in menu if size.unit == "x"]
+    others = [size for size in menu if size.unit in "%c"]
+    most = 1 if not others else count(lambda pot, total: min(size.step(pot, 0) or 0 for size in others))
+    if multiples:
+        smallest = min(multiples)
+        most += rules.num_rounds * count(lambda pot, total: smallest.step(pot, total) or 0)
+    return most
 
 
 def max_raises(rules: Rules) -> list[int]:
@@ -106,7 +167,7 @@ def largest_win(rules: Rules) -> int:
 class Table(NamedTuple):
     """One hand while it is dealt and played. Immutable, so copies of a state may share it."""
 
-    bets: str
+    menu: Menu | None
     betting: Betting
     hole: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     board: tuple[int, ...] = ()
@@ -151,22 +212,19 @@ class Table(NamedTuple):
         return [self.board[end - n : end] for end, n in zip(ends, rules.board_cards, strict=True)]
 
     def raises(self) -> tuple[Sequence[int], Sequence[int]]:
-        """Action ids of the bets and raises on offer, and their chips over the whole hand, ascending."""
+        """Action ids of the bets and raises on offer, ascending, and their chips in this round."""
         betting, player = self.betting, self.betting.to_act
         bounds = betting.raise_bounds()
         if bounds is None or player is None:
             return (), ()
-        low, high = (amount + betting.round_start[player] for amount in bounds)
+        low, high = bounds
         if betting.rules.betting == "limit":
             return (RAISE,), (low,)
-        if self.bets == "full":
-            totals = range(low, high + 1)
-            return totals, totals
-        # The pot after a call, on top of the call: twice the highest bet and what the other has put in.
-        pot = max(low, 2 * max(betting.spent) + betting.spent[1 - player])
-        if pot < high:
-            return (RAISE, ALL_IN), (pot, high)
-        return ((RAISE,) if pot == high else (ALL_IN,)), (high,)
+        if self.menu is not None:
+            bets = menu_bets(self.menu, betting)
+            return [RAISE + index for index in bets], list(bets.values())
+        before = betting.round_start[player]
+        return range(before + low, before + high + 1), range(low, high + 1)
 
     def legal_ids(self) -> list[int]:
         """Legal action ids, ascending."""
@@ -181,26 +239,25 @@ class Table(NamedTuple):
             return passive[-1]
         if action_id == FOLD and len(passive) == 2:
             return passive[0]
-        ids, totals = self.raises()
-        if betting.to_act is None or action_id not in ids:
+        ids, amounts = self.raises()
+        if action_id not in ids:
             raise IllegalAction(f"action {action_id} is not legal here; legal: {betting.legal_text()}")
-        total = totals[ids.index(action_id)]
-        return betting.raise_action(total - betting.round_start[betting.to_act])
+        return betting.raise_action(amounts[ids.index(action_id)])
 
 
 class HoldemGame(pyspiel.Game):
     """Heads-up hold'em by the rules of its parameters."""
 
     def __init__(self, params: dict[str, Any] | None = None):
-        given = _DEFAULTS | (params or {})
-        rules, bets = _parse_rules(str(given["rules"])), given["bets"]
-        if bets not in BETS:
-            raise ValueError(f"unknown bets {bets!r}: choose one of {', '.join(BETS)}")
+        given = {key: str(value) for key, value in (_DEFAULTS | (params or {})).items()}
+        rules, menu = parse_parameters(**given)
         if rules.betting == "limit":
             num_actions = RAISE + 1
+        elif menu is not None:
+            num_actions = RAISE + len(menu)
         else:
             assert rules.stacks is not None
-            num_actions = max(rules.stacks) + 1 if bets == "full" else ALL_IN + 1
+            num_actions = max(rules.stacks) + 1
         bound = float(largest_win(rules))
         # OpenSpiel takes the largest number of chance nodes of a Python game from max_game_length too.
         deals = 2 * rules.num_hole_cards + sum(rules.board_cards)
@@ -211,12 +268,16 @@ class HoldemGame(pyspiel.Game):
             min_utility=-bound,
             max_utility=bound,
             utility_sum=0.0,
-            max_game_length=max(longest_line(rules, bets), deals),
+            max_game_length=max(longest_line(rules, menu), deals),
         )
-        super().__init__(_GAME_TYPE, info, params or {})
+        super().__init__(_GAME_TYPE, info, _spelled(**given))
         self.rules = rules
-        self.bets = bets
-        self.start = Table(bets, Betting.start(rules))
+        self.menu = menu
+        self.start = Table(menu, Betting.start(rules))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # pyspiel's own way to pickle and copy a Python game leaves its Python attributes behind.
+        return HoldemGame, (self.get_parameters(),)
 
     def new_initial_state(self) -> HoldemState:
         return HoldemState(self)
@@ -243,6 +304,14 @@ class HoldemState(pyspiel.State):
 
     def _legal_actions(self, player: int) -> list[int]:
         return self.table.legal_ids()
+
+    def raise_bounds(self) -> tuple[int, int] | None:
+        """Smallest and largest action id of the bets and raises on offer, None where there are none.
+
+        With ``bets=full`` all ids between are legal too, so that a no-limit game need not list them.
+        """
+        ids = self.table.raises()[0] if self.table.player >= 0 else ()
+        return (ids[0], ids[-1]) if ids else None
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         numbers = self.table.remaining()
@@ -301,7 +370,7 @@ class HoldemObserver:
         if iig_obs_type.public_info:
             shapes["community_cards"] = (rules.num_rounds, rules.deck.size)
             if iig_obs_type.perfect_recall:
-                shapes["betting"] = (longest_line(rules, game.bets), 4)
+                shapes["betting"] = (longest_line(rules, game.menu), 4)
             else:
                 shapes["contribution"] = (2,)
         sizes = [int(np.prod(shape)) for shape in shapes.values()]
