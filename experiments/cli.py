@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from ..game.match import play_match
 from ..game.presets import PRESETS, parse_rules, preset, preset_readings
 from ..game.rules import Rules
+from .play import add_play_options, run_play
 from .progress import counting_bar, solve_bar, stage_bar
 
 
@@ -91,6 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--duplicate", action="store_true", help="play every deal twice, seats swapped")
     sub.add_argument("--seed", type=int, default=0, metavar="S")
     sub.add_argument("--workers", type=int, default=1, metavar="N", help="processes to play in")
+
+    sub = command("play", _play, "play against a strategy in the terminal")
+    add_play_options(sub)
 
     sub = command("bench", _bench, "measure the speed table here and now")
     sub.add_argument("names", nargs="*", metavar="NAME")
@@ -228,6 +232,10 @@ def _match(options: argparse.Namespace) -> Any:
         winner = "nobody" if result.winner is None else names[result.winner]
         print(f"{names[0]} against {names[1]}: {result}; winner: {winner}")
     return asdict(result)
+
+
+def _play(options: argparse.Namespace) -> Any:
+    return run_play(options)
 
 
 def _bench(options: argparse.Namespace) -> Any:

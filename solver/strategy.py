@@ -144,6 +144,9 @@ def _unpickled(
     return Strategy(betting_tree(rules), abstraction, tables, name)
 
 
+_DRAWS = 0x64726177  # sets the draws of actions apart from those of the deals, whose seeds look alike
+
+
 class StrategyPlayer:
     """A player for `play_match` that draws its actions from a strategy.
 
@@ -157,7 +160,7 @@ class StrategyPlayer:
 
     def begin(self, hand: int) -> None:
         """Called when a hand begins, with its number."""
-        self._rng = np.random.default_rng((self.seed, hand))
+        self._rng = np.random.default_rng((self.seed, hand, _DRAWS))
 
     def __call__(self, observation: Observation) -> str:
         draw = self._rng.random()

@@ -1,0 +1,402 @@
+"""The command `nashfold play`: a person against a strategy, in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from ..game.betting import CALL, CHECK, FOLD, Action, Betting, IllegalAction
+from ..game.bonus import EXAMPLE, BonusBet, PayTable
+from ..game.cards import format_cards
+from ..game.events import Event, hand_events
+from ..game.hand import Hand
+from ..game.match import Match
+from ..game.presets import PRESETS, parse_rules, preset
+from ..game.rules import Rules
+from ..game.strength import CATEGORIES, CATEGORY_TOP, hand_strength
+from .history import History
+
+YOU = 0  # the person is the first player of the match: in the big blind first
+HANDS = {"match-nolimit": 10}  # presets that are played as a match of so many hands
+BONUS_GAMES = ("casino-limit",)  # presets with a mandatory bonus
+NO_END = 10**9
+HELP = """  f        fold              c        check or call
+  r N      bet or raise to N chips in this round (limit games: r)
+  a        all-in            l        list every legal action
+  q        leave the table (so do Ctrl-C and Ctrl-D); everything is saved
+  The words of the rules work too: fold, check, call, bet:N, raise-to:N."""
+
+
+def add_play_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.add_argument("strategy", metavar="STRATEGY", help="a run, a strategy or a built-in name")
+    parser.add_argument("--rules", metavar="NAME", help="the game, for built-in strategies")
+    parser.add_argument("--hands", type=int, metavar="N", help="leave after so many hands")
+    parser.add_argument("--seed", type=int, metavar="S", help="of the deals; default: drawn anew")
+    parser.add_argument(
+        "--history", metavar="FILE", help="where the hands are kept; default: a new file here"
+    )
+    parser.add_argument(
+        "--bonus", metavar="PAYTABLE.toml", help="the side bet's pay table (casino-limit)"
+    )
+    parser.add_argument("--stake", type=int, default=1, metavar="1..5", help="of the side bet at first")
+    parser.add_argument("--credits", type=int, default=100, metavar="N", help="to begin with")
+
+
+def run_play(options: argparse.Namespace) -> dict[str, Any]:
+    """Play until the hands are played or the person leaves; nothing that was played is lost.
+
+    Raises ValueError for options that do not fit together.
+    """
+    from ..solver.strategy import BUILT_INS, BuiltIn, Strategy, StrategyPlayer, open_strategy
+
+    rules = None if options.rules is None else parse_rules(options.rules)
+    opponent: Strategy | BuiltIn
+    if options.strategy in BUILT_INS:
+        if rules is None:
+            raise ValueError(f"a built-in strategy needs --rules: one of {', '.join(PRESETS)}")
+        opponent = BuiltIn(options.strategy)
+    else:
+        opponent = open_strategy(options.strategy, rules)
+        rules = opponent.rules
+    hands = HANDS.get(rules.name, NO_END) if options.hands is None else options.hands
+    bet = _bonus_bet(rules, options)
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    history = History(options.history, rules)
+    session = Session(
+        Match(rules, hands, seed),
+        StrategyPlayer(opponent, seed + 1),
+        history,
+        opponent.name,
+        bet,
+        options.credits,
+        sys.stderr if options.json else sys.stdout,
+    )
+    try:
+        session.run()
+    finally:
+        history.discard_if_empty()
+    return session.report() | {"seed": seed}
+
+
+def _bonus_bet(rules: Rules, options: argparse.Namespace) -> BonusBet | None:
+    plays_bonus = any(rules == preset(name) and rules.name == name for name in BONUS_GAMES)
+    if not plays_bonus:
+        if options.bonus is not None:
+            raise ValueError(f"--bonus goes with {' or '.join(BONUS_GAMES)}, not with {rules.name}")
+        return None
+    pay_table = EXAMPLE if options.bonus is None else PayTable.from_toml(options.bonus)
+    pay_table.check_fits(rules)
+    return BonusBet(pay_table, options.stake)
+
+
+def read_action(text: str, betting: Betting) -> Action:
+    """The action that a person means; IllegalAction, with what is legal, for anything else.
+
+    >>> from nashfold.game import Betting, preset
+    >>> betting = Betting.start(preset("match-nolimit"))
+    >>> [str(read_action(text, betting)) for text in ("f", "c", "R 6", "all-in", "raise-to:8")]
+    ['fold', 'call', 'raise-to:6', 'raise-to:200', 'raise-to:8']
+    """
+    word, *rest = text.lower().replace(":", " ").split() or [""]
+    bounds = betting.raise_bounds()
+    action: Action | None = None
+    if word in ("f", "fold") and not rest:
+        action = FOLD
+    elif word in ("c", "k", "check", "call") and not rest:
+        # "c" is whichever of the two is possible, the whole words are taken at their word.
+        action = {"check": CHECK, "call": CALL}.get(word, betting.passive_actions()[-1])
+    elif word in ("a", "all-in", "allin") and not rest and betting.rules.betting == "no-limit":
+        action = betting.raise_action(bounds[1]) if bounds else betting.passive_actions()[-1]
+    elif word in ("r", "b", "raise", "bet", "raise-to") and bounds:
+        if not rest and bounds[0] == bounds[1]:
+            action = betting.raise_action(bounds[0])
+        elif len(rest) == 1 and rest[0].isascii() and rest[0].isdecimal() and len(rest[0]) < 10:
+            action = betting.raise_action(int(rest[0]))
+    if action is None or not betting.is_legal(action):
+        raise IllegalAction(f"{text!r} is not possible here; legal: {betting.legal_text()}")
+    return action
+
+
+class Leave(Exception):  # noqa: N818 - no error
+    """The person leaves the table."""
+
+
+class Session:
+    """A person at the table against one opponent.
+
+    Args:
+        match: the hands; the person is its first player.
+        opponent: the second player.
+        history: where hands are kept.
+        name: of the opponent.
+        bet: the side bet, or None in games without.
+        credit: credits to begin with, where there is a side bet; the balance may fall below zero.
+        out: where everything is printed.
+    """
+
+    def __init__(
+        self,
+        match: Match,
+        opponent: Callable[..., str],
+        history: History,
+        name: str,
+        bet: BonusBet | None = None,
+        credit: int = 100,
+        out: Any = sys.stdout,
+    ):
+        self.match, self.opponent, self.history = match, opponent, history
+        self.names = ("you", name)
+        self.bet, self.credits, self.out = bet, Fraction(credit), out
+        self.bonus = Fraction(0)
+        self.stopped = False
+        self._shown = 0  # events of the hand that were told already
+        self._told: dict[str, Fraction] = {}  # intervals of the bonus that were told already
+        self._waiting = self._signalled = False
+
+    def run(self) -> None:
+        """Play until the match is over or the person leaves."""
+        rules = self.match.rules
+        self._say(f"{rules.name}: {rules.description}.")
+        self._say(f"Your opponent: {self.names[1]}. Hands are kept in {self.history.path}.")
+        self._say("Type ? for help.")
+        if self.bet is not None:
+            self._say(f"Bonus pay table: {self.bet.pay_table.name}.")
+        with self._interrupts():
+            try:
+                while not self.match.is_over:
+                    self._play_hand()
+            except (Leave, EOFError, KeyboardInterrupt):
+                self.stopped = True
+                self._say("\nYou leave the table.")
+                if self._shown:  # cards were seen
+                    self._keep(self.match.hand, self.match.number)
+                    self._say("The hand in play is kept as it stands; its chips do not count.")
+        self._say_result()
+
+    def report(self) -> dict[str, Any]:
+        """The result for `--json`."""
+        match = self.match
+        hands, chips = len(match.results), match.match_chips[YOU]
+        result: dict[str, Any] = {
+            "rules": match.rules.name,
+            "opponent": self.names[1],
+            "hands": hands,
+            "winnings": chips,
+            "mbb_per_hand": 1000 * chips / match.rules.big_blind / hands if hands else None,
+            "winner": None if match.winner is None else self.names[match.winner],
+            "finished": match.is_over,
+            "history": str(self.history.path) if self.history.path.exists() else None,
+        }
+        if self.bet is not None:
+            result["pay_table"] = self.bet.pay_table.name
+            result |= {"bonus": float(self.bonus), "credits": float(self.credits)}
+        return result
+
+    def _play_hand(self) -> None:
+        match, number = self.match, self.match.number
+        self._shown, self._told = 0, {}
+        seats = (
+            ("the big blind", "the button") if len({*match.rules.blinds}) == 2 else ("first", "second")
+        )
+        self._say(f"\nHand {number + 1}: you are {seats[match.position(YOU)]}.")
+        if self.bet is not None:
+            self._ask_stake(self.bet)
+        if hasattr(self.opponent, "begin"):
+            self.opponent.begin(number)
+        hand = match.hand
+        while not hand.is_over:
+            self._tell(hand, number)
+            player = match.to_act
+            assert player is not None
+            if player == YOU:
+                hand = match.play(YOU, self._ask_action(hand.betting))
+            else:
+                hand = match.play(player, self.opponent(match.observation(player)))
+        self._tell(hand, number)
+        self._settle(hand, number)
+
+    def _settle(self, hand: Hand, number: int) -> None:
+        chips = hand.winnings[self._position(number)]
+        self._keep(hand, number)
+        text = f"This hand: {chips:+,}. In all: {self.match.match_chips[YOU]:+,} chips."
+        if self.bet is not None:
+            won = sum(self.bet.profits(hand, self._position(number)).values())
+            self.bonus += won
+            self.credits += chips + won
+            text += f" Bonus: {_signed(won)}. Balance: {_plain(self.credits)} credits."
+        self._say(text)
+
+    def _keep(self, hand: Hand, number: int) -> None:
+        position = self._position(number)
+        names = (self.names[position], self.names[1 - position])
+        fields: dict[str, Any] = {}
+        if self.bet is not None:
+            settled = self.bet.profits(hand, position)
+            fields["_bonus_pay_table"] = self.bet.pay_table.name
+            fields["_bonus_stake"] = self.bet.credits
+            fields["_bonus_profits"] = [float(profit) for profit in settled.values()]
+        self.history.add(hand, number, names, position, **fields)
+
+    def _position(self, number: int) -> int:
+        return (YOU + number) % 2
+
+    # What is told ---------------------------------------------------------------------------------
+
+    def _say(self, text: str) -> None:
+        print(text, file=self.out, flush=True)
+
+    def _say_result(self) -> None:
+        match = self.match
+        hands, chips = len(match.results), match.match_chips[YOU]
+        per_hand = f", {chips / match.rules.big_blind / hands:+.2f} big blinds a hand" if hands else ""
+        self._say(f"\n{hands:,} hands, {chips:+,} chips{per_hand}.")
+        if match.is_over:
+            self._say("A draw." if match.winner is None else f"Winner: {self.names[match.winner]}.")
+        if self.bet is not None:
+            self._say(f"Bonus {_signed(self.bonus)}; balance {_plain(self.credits)} credits.")
+
+    def _tell(self, hand: Hand, number: int) -> None:
+        """Say what has happened since the last call."""
+        position = self._position(number)
+        events = hand_events(hand, position)
+        board: tuple[int, ...] = ()
+        for count, event in enumerate(events):
+            if event.kind == "board":
+                board += event.cards
+            if count >= self._shown:
+                self._say("  " + self._words(hand, event, board, position))
+        self._shown = len(events)
+        if self.bet is not None:
+            for interval, profit in self.bet.profits(hand, position).items():
+                if interval not in self._told:
+                    self._told[interval] = profit
+                    self._say(f"  bonus, {interval}: {_signed(profit)}")
+
+    def _words(self, hand: Hand, event: Event, board: tuple[int, ...], position: int) -> str:
+        is_you = event.player == position
+        who = "you" if is_you else self.names[1]
+        s = "" if is_you else "s"
+        if event.kind == "blind":
+            return f"{who} post{s} {event.chips:,}"
+        if event.kind == "hole":
+            return f"your cards: {_spaced(event.cards)}"
+        if event.kind == "board":
+            names = {3: "flop", 4: "turn", 5: "river"} if hand.rules.board_cards[0] == 0 else {}
+            return f"{names.get(len(board), 'board')}: {_spaced(board)}"
+        if event.kind == "return":
+            return f"{event.chips:,} uncalled go back to {who}"
+        if event.kind == "show":
+            whose = "your hand" if is_you else f"{who}'s hand"
+            return f"{whose}: {_spaced(event.cards)}"
+        if event.kind == "pay":
+            assert event.player is not None
+            shown = hand.betting.folded is None
+            best = _category(hand.hole[event.player] + hand.deal) if shown else ""
+            return f"{who} get{s} {event.chips:,}{best}"
+        action = event.action
+        assert action is not None
+        if action.kind in ("bet", "raise-to"):
+            verb = "bet" if action.kind == "bet" else "raise"
+            return f"{who} {verb}{s}{' to' if verb == 'raise' else ''} {action.amount:,}"
+        return f"{who} {action}{s}"
+
+    # What is asked --------------------------------------------------------------------------------
+
+    def _ask_action(self, betting: Betting) -> Action:
+        player = betting.to_act
+        assert player is not None
+        owed = betting.spent[1 - player] - betting.spent[player]
+        state = f"pot {betting.pot:,}" + (f", {owed:,} to call" if owed > 0 else "")
+        if betting.rules.stacks is not None:
+            state += f", {betting.rules.stacks[player] - betting.spent[player]:,} behind"
+        while True:
+            text = self._ask(f"({state}) {betting.legal_text()} > ")
+            if text in ("?", "h", "help"):
+                self._say(HELP)
+            elif text in ("l", "list"):
+                self._say("  " + " ".join(map(str, betting.legal_actions())))
+            else:
+                try:
+                    return read_action(text, betting)
+                except IllegalAction as error:
+                    self._say(f"  {error}")
+
+    def _ask_stake(self, bet: BonusBet) -> None:
+        while True:
+            text = self._ask(f"bonus stake, 1 to 5 credits [{bet.credits}] > ")
+            if not text:
+                return
+            try:
+                self.bet = BonusBet(bet.pay_table, int(text))
+                return
+            except ValueError:
+                self._say(f"  {text!r} is no stake: write a number from 1 to 5")
+
+    def _ask(self, prompt: str) -> str:
+        self._waiting = True
+        try:
+            if self._signalled:
+                raise KeyboardInterrupt
+            if self.out is sys.stdout:
+                text = input(prompt)
+            else:
+                print(prompt, end="", file=self.out, flush=True)
+                text = input()
+        finally:
+            self._waiting = False
+        text = text.strip()
+        if text.lower() in ("q", "quit", "exit"):
+            raise Leave
+        return text
+
+    @contextmanager
+    def _interrupts(self) -> Iterator[None]:
+        """Signals to end take effect while the person is asked, never while a hand is written."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            self._signalled = True
+            if self._waiting:
+                raise KeyboardInterrupt
+
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if hasattr(signal, "SIGHUP"):
+            numbers.append(signal.SIGHUP)  # the terminal is closed
+        before = [signal.signal(number, handle) for number in numbers]
+        try:
+            yield
+        finally:
+            for number, handler in zip(numbers, before, strict=True):
+                signal.signal(number, handler)
+
+
+def _spaced(cards: tuple[int, ...]) -> str:
+    return " ".join(format_cards([card]) for card in cards)
+
+
+def _category(cards: tuple[int, ...]) -> str:
+    """The category of a hand; nothing in games with fewer than five cards."""
+    if len(cards) < 5:
+        return ""
+    return f" ({CATEGORIES[int(CATEGORY_TOP.searchsorted(hand_strength(np.array(cards))))]})"
+
+
+def _plain(value: Fraction) -> str:
+    return f"{float(value):,g}" if value.denominator > 1 else f"{int(value):,}"
+
+
+def _signed(value: Fraction) -> str:
+    return ("+" if value >= 0 else "") + _plain(value)
