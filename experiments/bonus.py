@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..game.bonus import EXAMPLE, INTERVALS, BonusReturn, PayTable, bonus_return
 from ..game.presets import parse_rules
 from ..game.rules import Rules
-from ..solver.scoring.bonus import StrategyBonusReturn, strategy_bonus_return
-from ..solver.strategy import BUILT_INS, open_strategy
 from .progress import counting_bar
+
+if TYPE_CHECKING:
+    from ..solver.scoring.bonus import StrategyBonusReturn
 
 DEFAULT_RULES = "casino-limit"
 
@@ -56,16 +57,31 @@ def run_bonus(options: argparse.Namespace) -> dict[str, Any]:
     if options.fold_ends is not None:
         pay_table = replace(pay_table, fold_ends=options.fold_ends)
     result: BonusReturn
+    footer = ""
     if options.strategy is not None:
-        result, rules = _strategy_return(pay_table, options)
+        strategy_result, rules = _strategy_return(pay_table, options)
+        result = strategy_result
+        ends = {"never": "no fold ends", "player": "the player's fold ends", "any": "any fold ends"}
+        who = (
+            f"{strategy_result.strategy} against {strategy_result.opponent}, "
+            f"{ends[pay_table.fold_ends]} the bonus"
+        )
+        first, second = strategy_result.per_position
+        footer = (
+            f"sum as player 0 (big blind), as player 1 (button): {first:+.6f}, {second:+.6f}; "
+            f"{strategy_result.flops} flops, {strategy_result.seconds:.1f} s"
+        )
     elif options.opponent is not None or options.flops is not None:
         raise ValueError("--opponent and --flops go with --strategy: without one nobody folds")
     else:
         rules = parse_rules(options.rules or DEFAULT_RULES)
         pay_table.check_fits(rules)
         result = bonus_return(pay_table, rules.deck)
+        who = "nobody folds"
     if not options.json:
-        _print_report(pay_table, result, rules)
+        _print_report(pay_table, result, f"{rules.name}, {who}")
+        if footer:
+            print(footer)
     readings = {key: getattr(pay_table, key) for key in ("stake", "fold_ends", "forfeit")}
     return asdict(result) | readings | {"rules": rules.name}
 
@@ -73,6 +89,9 @@ def run_bonus(options: argparse.Namespace) -> dict[str, Any]:
 def _strategy_return(
     pay_table: PayTable, options: argparse.Namespace
 ) -> tuple[StrategyBonusReturn, Rules]:
+    from ..solver.scoring.bonus import strategy_bonus_return
+    from ..solver.strategy import BUILT_INS, open_strategy
+
     flops: str | int = options.flops or "all"
     if flops != "all":
         if not str(flops).isdecimal() or int(flops) < 1:
@@ -94,15 +113,10 @@ def _strategy_return(
     return result, strategy.rules
 
 
-def _print_report(pay_table: PayTable, result: BonusReturn, rules: Rules) -> None:
+def _print_report(pay_table: PayTable, result: BonusReturn, title: str) -> None:
     stake = "one for all intervals" if pay_table.stake == "once" else "one for each interval"
     print(f"pay table: {pay_table.name}; stake: {stake}")
-    if isinstance(result, StrategyBonusReturn):
-        ends = {"never": "no fold ends", "player": "the player's fold ends", "any": "any fold ends"}
-        print(f"{rules.name}, {result.strategy} against {result.opponent}, "
-              f"{ends[pay_table.fold_ends]} the bonus: {result.kind}, in stakes")  # fmt: skip
-    else:
-        print(f"{rules.name}, nobody folds: {result.kind}, in stakes")
+    print(f"{title}: {result.kind}, in stakes")
     print(f"{'':8}{'cards':>6}{'line hit':>12}{'std deviation':>16}{'mean profit':>14}")
     for place, interval in enumerate(result.intervals):
         hits = f"{100 * result.hit_frequency[place]:.4f} %" if result.hit_frequency else ""
@@ -111,7 +125,3 @@ def _print_report(pay_table: PayTable, result: BonusReturn, rules: Rules) -> Non
               f"{result.standard_deviation[place]:16.6f}{result.mean[place]:+14.6f}{error}")  # fmt: skip
     error = f" +- {result.total_standard_error:.6f}" if result.total_standard_error else ""
     print(f"{'sum':26}{result.total_standard_deviation:16.6f}{result.total_mean:+14.6f}{error}")
-    if isinstance(result, StrategyBonusReturn):
-        print("sum as player 0 (big blind), as player 1 (button): "
-              f"{result.per_position[0]:+.6f}, {result.per_position[1]:+.6f}; "
-              f"{result.flops} flops, {result.seconds:.1f} s")  # fmt: skip

@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 from ..game.match import play_match
 from ..game.presets import PRESETS, parse_rules, preset, preset_readings
 from ..game.rules import Rules
+from .acpc import add_acpc_options, add_dealer_options, run_acpc, run_dealer
+from .bonus import add_bonus_options, run_bonus
 from .play import add_play_options, run_play
 from .progress import counting_bar, solve_bar, stage_bar
 
@@ -27,12 +29,17 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0 when it succeeded, 2 for a user's mistake, 130 for an interrupt."""
+    """Run a command and give its exit status.
+
+    0 when it succeeded, 1 for a match that the other side ended early, 2 for a user's mistake, 130 for
+    an interrupt.
+    """
     try:
         options = _parser().parse_args(arguments)
         result = options.run(options)
         if options.json:
             print(json.dumps(_plain(result)))
+        return 0 if result.get("complete", True) else 1
     except ValueError as error:
         print(f"nashfold: {error}", file=sys.stderr)
         return 2
@@ -45,7 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("nashfold: interrupted", file=sys.stderr)
         return 130
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -93,8 +99,12 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--seed", type=int, default=0, metavar="S")
     sub.add_argument("--workers", type=int, default=1, metavar="N", help="processes to play in")
 
-    sub = command("play", _play, "play against a strategy in the terminal")
-    add_play_options(sub)
+    add_play_options(command("play", run_play, "play against a strategy in the terminal"))
+    add_acpc_options(command("acpc", run_acpc, "join a dealer of the ACPC protocol"))
+    add_dealer_options(
+        command("dealer", run_dealer, "deal matches between programs of the ACPC protocol")
+    )
+    add_bonus_options(command("bonus", run_bonus, "what the casino game's side bet returns"))
 
     sub = command("bench", _bench, "measure the speed table here and now")
     sub.add_argument("names", nargs="*", metavar="NAME")
@@ -232,10 +242,6 @@ def _match(options: argparse.Namespace) -> Any:
         winner = "nobody" if result.winner is None else names[result.winner]
         print(f"{names[0]} against {names[1]}: {result}; winner: {winner}")
     return asdict(result)
-
-
-def _play(options: argparse.Namespace) -> Any:
-    return run_play(options)
 
 
 def _bench(options: argparse.Namespace) -> Any:
