@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import comb, nan, sqrt
+from math import comb, nan
 from pathlib import Path
 from time import perf_counter
 
@@ -64,8 +64,10 @@ def strategy_bonus_return(
 ) -> StrategyBonusReturn:
     """Return of the bonus for a player of a strategy, who forfeits intervals as the pay table says.
 
-    With `flops="all"` it is exact. With a number, so many flops are drawn by weight and what folds cost is
-    exact on each; it is taken from the exact return of a player who never folds. The means are unbiased.
+    With `flops="all"` it is exact. With a number, so many flops are drawn by weight, and what folds cost is
+    exact on each; it is taken from the exact return of a player who never folds. That player's return on the
+    drawn flops is a control variate, with the share of bonuses that end before the flop as its coefficient;
+    a coefficient fixed in advance leaves the means unbiased.
 
     Args:
         pay_table: the pay table; where its `fold_ends` is "never" the strategies do not matter.
@@ -95,35 +97,42 @@ def strategy_bonus_return(
         chosen, draws = np.arange(len(deals)), None
     else:
         chosen, draws = _draw(orbits, flops, seed)
-    lost = np.empty((len(chosen), 2, positions[0].last, 3))  # [flop, position, interval, mean]
+    means = np.empty((len(chosen), 2, positions[0].last, 3, 2))  # as in `_Position.means`
     if progress:
         progress(0, len(chosen))
-    for done, sums in enumerate(_over_flops(positions, [deals[i] for i in chosen], threads), 1):
-        lost[done - 1] = sums
+    for done, found in enumerate(_over_flops(positions, [deals[i] for i in chosen], threads), 1):
+        means[done - 1] = found
         if progress:
             progress(done, len(chosen))
+    moments = _moments(means, pay_table)
+    base = np.full(len(never.mean) + 1, float(pay_table.forfeit_profit))  # where everything is forfeited
+    base[-1] = pay_table.start_profit + base[:-1].sum()
+    gain = np.array([*never.mean, never.total_mean]) - base
+    deviation = np.array([*never.standard_deviation, never.total_standard_deviation])
+    exact = np.array([gain, deviation**2 + gain**2])
     if draws is None:
-        by_position = np.average(lost, axis=0, weights=orbits)
-        errors, total_error = [], 0.0
+        lost = np.average(moments[..., 0], axis=0, weights=orbits)
+        errors = []
     else:
-        lost = lost[draws]
-        by_position = lost.mean(axis=0)
-        means = lost[..., 0].mean(axis=1)
-        errors = [_standard_error(means[:, interval]) for interval in pay_table.intervals]
-        total_error = _standard_error(means.sum(axis=1))
-    mean, deviation, total_mean, total_deviation = _moments(pay_table, never, by_position.mean(axis=0))
-    per_position = [_moments(pay_table, never, sums)[2] for sums in by_position]
+        shares = np.array([position.ended_share for position in positions])
+        terms = (moments[..., 0] - shares[:, None, None] * (moments[..., 1] - exact))[draws]
+        lost = terms.mean(axis=0)
+        errors = [_standard_error(term) for term in terms[:, :, 0].mean(axis=1).T]
+    mean, square = exact - lost.mean(axis=0)
+    deviation = np.sqrt(np.maximum(square - mean**2, 0))
+    mean += base
+    per_position = base[-1] + gain[-1] - lost[:, 0, -1]
     return StrategyBonusReturn(
         pay_table=pay_table.name,
         kind="exact" if draws is None else "estimate",
         intervals=never.intervals,
-        mean=mean,
-        standard_deviation=deviation,
-        total_mean=total_mean,
-        total_standard_deviation=total_deviation,
-        standard_error=tuple(errors),
-        total_standard_error=total_error,
-        per_position=(per_position[0], per_position[1]),
+        mean=tuple(mean[:-1].tolist()),
+        standard_deviation=tuple(deviation[:-1].tolist()),
+        total_mean=float(mean[-1]),
+        total_standard_deviation=float(deviation[-1]),
+        standard_error=tuple(errors[:-1]),
+        total_standard_error=errors[-1] if errors else 0.0,
+        per_position=(float(per_position[0]), float(per_position[1])),
         flops=len(deals) if draws is None else len(draws),
         strategy=own.name,
         opponent=other.name,
@@ -131,25 +140,18 @@ def strategy_bonus_return(
     )
 
 
-def _moments(
-    pay_table: PayTable, never: BonusReturn, lost: np.ndarray
-) -> tuple[tuple[float, ...], tuple[float, ...], float, float]:
-    """Means and deviations by interval and of the total, where `lost` (see `_Position.lost`) is lost."""
-    forfeit = pay_table.forfeit_profit
-    by_interval = lost[list(pay_table.intervals)]
-    gain = np.array(never.mean) - forfeit
-    square = np.square(never.standard_deviation) + gain**2 - by_interval[:, 1]
-    gain -= by_interval[:, 0]
-    nothing = pay_table.start_profit + forfeit * len(gain)
-    total = never.total_mean - nothing
-    total_square = never.total_standard_deviation**2 + total**2 - (lost[:, 1] + 2 * lost[:, 2]).sum()
-    total -= lost[:, 0].sum()
-    return (
-        tuple((gain + forfeit).tolist()),
-        tuple(np.sqrt(np.maximum(square - gain**2, 0)).tolist()),
-        float(total + nothing),
-        sqrt(max(total_square - total**2, 0)),
-    )
+def _moments(means: np.ndarray, pay_table: PayTable) -> np.ndarray:
+    """Moments [..., order, interval or last the total, 2] of gains, from [..., interval, 3, 2].
+
+    The order is that of the mean and of the mean square; the last axis is as in `_Position.means`.
+    """
+    mean, square, product = np.moveaxis(means, -2, 0)
+    totals = mean.sum(axis=-2), (square + 2 * product).sum(axis=-2)
+    rows = [
+        np.concatenate([by_interval[..., list(pay_table.intervals), :], total[..., None, :]], axis=-2)
+        for by_interval, total in zip((mean, square), totals, strict=True)
+    ]
+    return np.stack(rows, axis=-3)
 
 
 def _draw(orbits: np.ndarray, flops: str | int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -167,14 +169,14 @@ def _draw(orbits: np.ndarray, flops: str | int, seed: int) -> tuple[np.ndarray, 
 def _over_flops(
     positions: list[_Position], deals: list[Deal], threads: int | None
 ) -> Iterator[list[np.ndarray]]:
-    """For each flop what is lost in each position, in the order of the flops whatever the threads."""
+    """For each flop the means of each position, in the order of the flops whatever the threads."""
     if threads is None:
         threads = os.cpu_count() or 1
     elif threads < 1:
         raise ValueError(f"threads must be a positive number, not {threads}")
     with ThreadPoolExecutor(threads) as pool:
         try:
-            yield from pool.map(lambda deal: [position.lost(deal) for position in positions], deals)
+            yield from pool.map(lambda deal: [position.means(deal) for position in positions], deals)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -220,6 +222,8 @@ class _Position:
         last: the round at whose deal the last interval is judged.
         gains: by interval up to the last, double [MAX_STRENGTH + 1]: profit by strength less that of a
             forfeited interval, so 0 for hands that share a card with the board.
+        ended: double [hand, opposing hand]: probability that the bonus ends before the flop.
+        ended_share: the same for any two hands.
     """
 
     def __init__(self, player: int, own: Strategy, opponent: Strategy, pay_table: PayTable):
@@ -255,15 +259,16 @@ class _Position:
         holds = (self.deck.hand_cards[:, :, None] == np.arange(self.deck.size)).any(axis=1)
         apart = holds.astype(float) @ holds.T == 0
         own, others = self.reach[:, :, : self.folds[1]]
-        self.ended = apart * (own @ others.T)  # [hand, opposing hand]: before the flop
+        self.ended = apart * (own @ others.T)
+        self.ended_share = float(self.ended.sum() / apart.sum())
 
-    def lost(self, deal: Deal) -> np.ndarray:
-        """double [interval, 3]: what folds take from means, if this board is dealt.
+    def means(self, deal: Deal) -> np.ndarray:
+        """double [interval, 3, 2]: what folds take from means, and those of a player who never folds.
 
-        The means are those of an interval's gain, of its square, and of its product with the sum of the
-        gains before it.
+        The three are the means, if this board is dealt, of an interval's gain, of its square, and of its
+        product with the sum of the gains before it.
         """
-        sums = np.zeros((self.last, 3))
+        sums = np.zeros((self.last, 3, 2))
         if self.folds[-1] == 0:
             return sums
         size, board = self.deck.size, deal.cards
@@ -273,13 +278,37 @@ class _Position:
         gain = self.gains[0][board_strengths(np.array([board]), self.deck, out)[0, hands]]
         # Beside the board any two hands are equally likely.
         weight = 1.0 / (comb(size - 3, 2) * comb(size - 5, 2))
-        weighted = weight * (self.ended @ alive)[hands] * gain
-        sums[0, :2] = weighted.sum(), weighted @ gain
+        ended = (self.ended @ alive)[hands]
+        self._add(
+            sums[0], gain[None], ended[None], comb(size - 5, 2), np.zeros_like(gain), np.array([weight])
+        )
         if self.last > 1:
             self._go_on(
                 1, board, deal.group, weight, hands, hands, self.reach, gain, sums, _Scratch(self)
             )
         return sums
+
+    @staticmethod
+    def _add(
+        sums: np.ndarray,
+        gain: np.ndarray,
+        ended: np.ndarray,
+        beside: int,
+        gained: np.ndarray,
+        weights: np.ndarray,
+    ) -> None:
+        """Add the means of deals [deal, live] to sums [3, 2].
+
+        Args:
+            gain: of each hand, 0 for those that share a card with the deal.
+            ended: opposing hands against which the bonus has ended, by their probabilities.
+            beside: number of opposing hands beside a hand.
+            gained: double [live]: gains before.
+            weights: double [deal]: probability of two hands with the deal.
+        """
+        for number, weighted in enumerate((ended * gain, beside * gain)):
+            rows = weighted.sum(axis=1), (weighted * gain).sum(axis=1), weighted @ gained
+            sums[:, number] += np.array(rows) @ weights
 
     def _go_on(
         self,
@@ -294,7 +323,7 @@ class _Position:
         sums: np.ndarray,
         scratch: _Scratch,
     ) -> None:
-        """Add what folds take at the deals after a round's betting on a board to sums.
+        """Add the means of the deals after a round's betting on a board to sums.
 
         Args:
             group: suit permutations that leave the board alone.
@@ -315,14 +344,9 @@ class _Position:
         boards = np.array([board + deal.cards for deal in deals])
         strength = board_strengths(boards, self.deck, scratch.strength[: len(deals)])
         gain = self.gains[index][strength[:, hands]]  # [deal, live]
-        chance = weight / (size - len(board) - 4)
-        weights = chance * np.array([deal.orbit for deal in deals])
-        weighted = ended.reshape(len(hands), -1)[:, dealt].T * gain
-        sums[index] += (
-            weights @ weighted.sum(axis=1),
-            weights @ (weighted * gain).sum(axis=1),
-            weights @ (weighted @ gained),
-        )
+        weights = weight / (size - len(board) - 4) * np.array([deal.orbit for deal in deals])
+        by_deal = ended.reshape(len(hands), -1)[:, dealt].T
+        self._add(sums[index], gain, by_deal, comb(size - len(board) - 3, 2), gained, weights)
         if index + 1 == self.last:
             return
         for number, deal in enumerate(deals):

@@ -344,12 +344,17 @@ def test_merging_equivalent_flops_and_turns_changes_nothing():
     """Each flop stands for its orbit: what is lost summed over all flops, one by one."""
     rules = replace(CASINO, num_ranks=3, num_suits=4, max_bets=(1, 1, 1, 1))
     own, other = (random_strategy(rules, seed) for seed in (1, 2))
-    position = _Position(0, own, other, pay_table(fold_ends="any"))
+    table = pay_table(fold_ends="any")
+    position = _Position(0, own, other, table)
     merged = _deals(rules.deck, (), 3, tuple(range(24)))
     alone = _deals(rules.deck, (), 3, (0,))
     assert len(merged) < len(alone) / 5
-    total = sum(deal.orbit * position.lost(deal) for deal in merged)
-    np.testing.assert_allclose(total, sum(position.lost(deal) for deal in alone), rtol=1e-12)
+    total = sum(deal.orbit * position.means(deal) for deal in merged)
+    np.testing.assert_allclose(total, sum(position.means(deal) for deal in alone), rtol=1e-12)
+    # The control variate: without folds the gains are those above a stake that is lost.
+    np.testing.assert_allclose(
+        total[:, 0, 1] / len(alone), np.add(bonus_return(table, rules.deck).mean, 1), rtol=1e-12
+    )
 
 
 def test_the_weight_of_the_folds_beside_each_next_card_is_the_plain_sum():
