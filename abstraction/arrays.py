@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import shutil
+import threading
 import zlib
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ def save_arrays(path: Path, kind: str, header: dict[str, Any], arrays: dict[str,
     if path.exists() and _read_header(path, kind) is None:  # refuse to overwrite what is not ours
         raise ValueError(f"{path} exists and holds no {kind}: nothing was overwritten")
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+    writer = f"{os.getpid()}-{threading.get_ident()}"
+    fresh = path.with_name(f".{path.name}.{writer}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir()
     entries = {}
@@ -47,7 +49,7 @@ def save_arrays(path: Path, kind: str, header: dict[str, Any], arrays: dict[str,
         file.write(text + "\n")
         file.flush()
         os.fsync(file.fileno())
-    old = path.with_name(f".{path.name}.{os.getpid()}.old")
+    old = path.with_name(f".{path.name}.{writer}.old")
     if path.exists():
         shutil.rmtree(old, ignore_errors=True)
         path.rename(old)

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from ..game.acpc import TimeLimits
 from ..game.acpc_client import play_acpc
 from ..game.acpc_dealer import Dealer, DealerResult
-from ..game.presets import PRESETS, parse_rules
+from ..game.presets import parse_rules
 from ..game.rules import Rules
 from .progress import counting_bar
 
@@ -34,17 +34,10 @@ def run_acpc(options: argparse.Namespace) -> dict[str, Any]:
 
     The result's `complete` is false where the dealer left within a hand: exit status 1.
     """
-    from ..solver.strategy import BUILT_INS, BuiltIn, StrategyPlayer, open_strategy
+    from ..solver.strategy import StrategyPlayer, playing_strategy
 
-    rules = None if options.rules is None else _read_rules(options.rules)
-    strategy: Any
-    if options.strategy in BUILT_INS:
-        if rules is None:
-            raise ValueError(f"a built-in strategy needs --rules: one of {', '.join(PRESETS)}")
-        strategy = BuiltIn(options.strategy)
-    else:
-        strategy = open_strategy(options.strategy, rules)
-        rules = strategy.rules
+    given = None if options.rules is None else _read_rules(options.rules)
+    strategy, rules = playing_strategy(options.strategy, given)
     player = StrategyPlayer(strategy, options.seed)
     with tqdm(desc="match", unit=" hands", file=sys.stderr, leave=False) as bar:
         result = play_acpc(

@@ -213,19 +213,15 @@ def _score(options: argparse.Namespace) -> Any:
 
 
 def _match(options: argparse.Namespace) -> Any:
-    from ..solver.strategy import BUILT_INS, BuiltIn, StrategyPlayer, open_strategy
+    from ..solver.strategy import BUILT_INS, StrategyPlayer, playing_strategy
 
     rules = _rules(options)
-    sources = (options.a, options.b)
-    # A built-in strategy plays any game: the one that is asked for, or that of the other strategy.
-    tables = {source: open_strategy(source, rules) for source in sources if source not in BUILT_INS}
-    for table in tables.values():
-        rules = rules or table.rules
-        if table.rules != rules:
-            raise ValueError("the two strategies are for different games")
-    if rules is None:
-        raise ValueError(f"two built-in strategies need --rules: one of {', '.join(PRESETS)}")
-    strategies = [tables.get(source) or BuiltIn(source) for source in sources]
+    opened = {}
+    for source in sorted((options.a, options.b), key=lambda source: source in BUILT_INS):
+        # A built-in strategy plays any game: that of the other one, which comes first here.
+        opened[source], rules = playing_strategy(source, rules)
+    assert rules is not None
+    strategies = [opened[options.a], opened[options.b]]
     players = [StrategyPlayer(s, options.seed + seat) for seat, s in enumerate(strategies)]
     with counting_bar("hands", "hands") as progress:
         result = play_match(

@@ -21,7 +21,7 @@ from ..game.cards import format_cards
 from ..game.events import Event, hand_events
 from ..game.hand import Hand
 from ..game.match import Match
-from ..game.presets import PRESETS, parse_rules, preset
+from ..game.presets import parse_rules, preset
 from ..game.rules import Rules
 from ..game.strength import CATEGORIES, CATEGORY_TOP, hand_strength
 from .history import History
@@ -58,17 +58,10 @@ def run_play(options: argparse.Namespace) -> dict[str, Any]:
 
     Raises ValueError for options that do not fit together.
     """
-    from ..solver.strategy import BUILT_INS, BuiltIn, Strategy, StrategyPlayer, open_strategy
+    from ..solver.strategy import StrategyPlayer, playing_strategy
 
-    rules = None if options.rules is None else parse_rules(options.rules)
-    opponent: Strategy | BuiltIn
-    if options.strategy in BUILT_INS:
-        if rules is None:
-            raise ValueError(f"a built-in strategy needs --rules: one of {', '.join(PRESETS)}")
-        opponent = BuiltIn(options.strategy)
-    else:
-        opponent = open_strategy(options.strategy, rules)
-        rules = opponent.rules
+    given = None if options.rules is None else parse_rules(options.rules)
+    opponent, rules = playing_strategy(options.strategy, given)
     hands = HANDS.get(rules.name, NO_END) if options.hands is None else options.hands
     bet = _bonus_bet(rules, options)
     seed = secrets.randbits(32) if options.seed is None else options.seed

@@ -18,6 +18,7 @@ from ..abstraction.equity import Progress
 from ..game.betting import Action, Betting
 from ..game.cards import hand_index
 from ..game.hand import Hand, Observation
+from ..game.presets import PRESETS
 from ..game.rules import Rules
 from .betting_tree import BettingTree, betting_tree
 
@@ -241,6 +242,20 @@ def _menu_raises(betting: Betting) -> list[Action]:
     pot_after_call = betting.pot + highest - betting.spent[betting.to_act]
     pot = highest + pot_after_call - betting.round_start[betting.to_act]
     return [betting.raise_action(amount) for amount in sorted({min(max(pot, low), high), high})]
+
+
+def playing_strategy(source: str | Path, rules: Rules | None = None) -> tuple[Strategy | BuiltIn, Rules]:
+    """A strategy that is only to be played, and its game.
+
+    A built-in name stays without a table, so that it plays games whose betting tree is too large for one.
+    Raises ValueError as `open_strategy` does.
+    """
+    if str(source) not in BUILT_INS:
+        strategy = open_strategy(source, rules)
+        return strategy, strategy.rules
+    if rules is None:
+        raise ValueError(f"the built-in strategy {source} needs --rules: one of {', '.join(PRESETS)}")
+    return BuiltIn(str(source)), rules
 
 
 def open_strategy(source: str | Path | Strategy, rules: Rules | None = None) -> Strategy:

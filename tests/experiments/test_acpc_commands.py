@@ -263,7 +263,7 @@ def test_a_log_that_cannot_be_written_stops_the_command(tmp_path, capsys):
         (
             "always-call 127.0.0.1 5000",
             ValueError,
-            "a built-in strategy needs --rules: one of acpc-nolimit",
+            "always-call needs --rules: one of acpc-nolimit",
         ),
         ("no-such-run 127.0.0.1 5000", ValueError, "unknown strategy 'no-such-run'"),
         (

@@ -554,7 +554,7 @@ def test_matches_with_known_results(json_of):
         ),
         (["--hands", "0", "--rules", "short-limit"], "hands must be a positive number, not 0"),
         (["--hands=-2", "--rules", "short-limit"], "hands must be a positive number, not -2"),
-        (["--hands", "10"], "need --rules"),
+        (["--hands", "10"], "needs --rules"),
         (["--hands", "10", "--rules", "texas"], "unknown preset 'texas'"),
     ],
 )
