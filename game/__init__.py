@@ -3,7 +3,7 @@
 from .betting import Action, Betting, IllegalAction
 from .cards import Deck, format_cards, parse_cards
 from .hand import Hand, Observation, new_hand
-from .match import MatchResult, play_match
+from .match import Fault, Match, MatchResult, play_match
 from .presets import PRESETS, preset
 from .ranges import parse_range
 from .rules import Rules
@@ -14,8 +14,10 @@ __all__ = [
     "Action",
     "Betting",
     "Deck",
+    "Fault",
     "Hand",
     "IllegalAction",
+    "Match",
     "MatchResult",
     "Observation",
     "Rules",
