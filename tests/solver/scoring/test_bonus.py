@@ -250,6 +250,37 @@ def test_a_fold_before_the_flop_forfeits_everything(stake, forfeit, left):
     assert result.per_position == pytest.approx((left, left), abs=1e-12)
 
 
+@pytest.mark.parametrize(("player", "fold_ends"), [(0, "player"), (1, "any")])
+def test_folds_that_look_at_no_cards_take_the_same_share_of_every_gain(player, fold_ends):
+    """One flop of the full deck; the shares come from the betting alone."""
+    strategy = dyadic(open_strategy("random", CASINO))
+    shares = np.zeros(3)
+
+    def play(betting: Betting, chance: float) -> None:
+        if betting.folded is not None and (fold_ends == "any" or betting.folded == player):
+            shares[betting.round :] += chance
+        elif not betting.is_over and betting.round < 3:
+            node = strategy.tree.find(betting)
+            slot = int(strategy.tree.action_slot[node])
+            for number, action in enumerate(betting.legal_actions()):
+                play(
+                    betting.play(action),
+                    chance * float(strategy.tables[betting.round][0, slot + number]),
+                )
+
+    play(Betting.start(CASINO), 1.0)
+    assert 0.1 < shares[0] < shares[1] < shares[2] < 0.9
+    deck = CASINO.deck
+    position = _Position(player, strategy, strategy, pay_table(fold_ends=fold_ends))
+    assert position.ended_share == pytest.approx(shares[0], rel=1e-12)
+    monotone = next(
+        d for d in _deals(deck, (), 3, tuple(range(24))) if len({c % 4 for c in d.cards}) == 1
+    )
+    lost, never = np.moveaxis(position.means(monotone), -1, 0)
+    assert (never[1:] > 0.01).all()
+    np.testing.assert_allclose(lost, shares[:, None] * never, rtol=1e-10)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fold_ends", ["player", "any"])
 def test_a_simulation_of_whole_hands_earns_the_same(fold_ends):
