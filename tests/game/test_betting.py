@@ -256,6 +256,16 @@ def test_a_cap_on_each_player_counts_his_own_bets():
     assert flop.play("bet:10").play("raise-to:20").legal_text() == "fold, call"
 
 
+@pytest.mark.parametrize(("blinds", "makers"), [((10, 5), [1, 0, 1]), ((5, 10), [0, 1, 0])])
+def test_a_cap_on_each_player_counts_the_big_blind_of_the_player_who_posts_it(blinds, makers):
+    rules = replace(LIMIT, blinds=blinds, first_player=(makers[0], 0, 0, 0), cap_counts="player")
+    betting, made = Betting.start(replace(rules, max_bets=(2, 4, 4, 4))), []
+    while betting.raise_bounds():
+        made.append(betting.to_act)
+        betting = betting.play(betting.legal_actions()[-1])
+    assert made == makers
+
+
 def test_limit_stacks_cut_the_last_bet_short():
     rules = replace(LIMIT, stacks=(25, 100))
     betting = play(rules, "raise-to:20")
