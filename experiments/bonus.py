@@ -6,7 +6,8 @@ import argparse
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from ..game.bonus import EXAMPLE, INTERVALS, BonusReturn, PayTable, bonus_return
+from ..game.bonus import EXAMPLE, INTERVALS, PayTable
+from ..game.bonus_return import BonusReturn, bonus_return
 from ..game.presets import parse_rules
 from ..game.rules import Rules
 from .progress import counting_bar

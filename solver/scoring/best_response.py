@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import comb, nan, sqrt
@@ -17,6 +17,7 @@ from ...game.rules import Rules
 from ..lanes import FLOATS
 from ..public_tree import Deal, Scratch, Walk
 from ..strategy import Strategy, open_strategy
+from .sampling import BoardProgress, draw_flops, standard_error
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,6 @@ class Exploitability:
             f"{self.mbb_per_hand:.1f} +- {self.standard_error:.1f} mbb/h (estimate on {self.flops} flops; "
             f"lower bound {self.lower_bound:.1f} +- {self.lower_bound_standard_error:.1f})"
         )
-
-
-MAX_FLOPS = 1_000_000
-
-BoardProgress = Callable[[int, int], None]
-"""Called with the boards done and the boards in all."""
 
 
 def best_response(
@@ -111,7 +106,7 @@ def best_response(
         by_board = np.array([walk.root.values(board, choices)[0].mean() for board in boards])
         plug_in.append(by_board[draws])
         per_position.append(float(by_board[draws].mean()))
-    error = _standard_error(np.mean(plug_in, axis=0))
+    error = standard_error(np.mean(plug_in, axis=0))
     lower_bound, lower_error = _cross_fitted(walks, values)
     return _report(name, "estimate", per_position, error, lower_bound, lower_error, len(draws), started)
 
@@ -203,19 +198,7 @@ def _board_values(
 ) -> _Exact | _Sampled:
     deals = walks[0].first_deals()
     deck, count = walks[0].deck, walks[0].rules.board_cards[1]
-    if flops == "all":
-        chosen, weights = list(range(len(deals))), None
-    else:
-        if not isinstance(flops, int) or isinstance(flops, bool) or not 1 <= flops <= MAX_FLOPS:
-            raise ValueError(
-                f'flops must be "all" or a positive number of flops up to {MAX_FLOPS:,}, not {flops!r}'
-            )
-        if seed < 0:
-            raise ValueError(f"the seed must not be negative, not {seed}")
-        orbits = np.array([deal.orbit for deal in deals])
-        drawn = np.random.default_rng(seed).choice(len(deals), size=flops, p=orbits / orbits.sum())
-        distinct, weights = np.unique(drawn, return_inverse=True)
-        chosen = distinct.tolist()
+    chosen, draws = draw_flops(np.array([deal.orbit for deal in deals]), flops, seed)
     # Beside two hands every board of free cards is equally likely.
     chance = 1.0 / comb(deck.size - 4, count)
     found: list[list[np.ndarray]] = [[] for _ in walks]
@@ -224,16 +207,16 @@ def _board_values(
         progress(0, len(chosen))
     for done, values in enumerate(_walk_boards(walks, [deals[i] for i in chosen], threads), 1):
         for side, value in enumerate(values):
-            if weights is None:
+            if draws is None:
                 total[side] += chance * deals[chosen[done - 1]].orbit * value
             else:
                 found[side].append(walks[side].symmetrised(chance * comb(deck.size, count) * value))
         if progress:
             progress(done, len(chosen))
-    if weights is None:
+    if draws is None:
         total = [walk.symmetrised(values) for walk, values in zip(walks, total, strict=True)]
         return _Exact(total, len(chosen))
-    return _Sampled([np.array(values) for values in found], weights)
+    return _Sampled([np.array(values) for values in found], draws)
 
 
 def _walk_boards(
@@ -272,10 +255,6 @@ def _precision(strategy: Strategy, precision: str | None) -> str:
         return precision
     rules = strategy.rules
     return "single" if rules.deck.size == 52 and rules.num_rounds > 2 else "double"
-
-
-def _standard_error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1) / sqrt(len(values))) if len(values) > 1 else nan
 
 
 def _report(

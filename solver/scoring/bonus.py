@@ -22,14 +22,15 @@ import numba as nb
 import numpy as np
 
 from ...abstraction.boards import suit_permutations
-from ...game.bonus import BonusReturn, PayTable, bonus_return
+from ...game.bonus import PayTable
+from ...game.bonus_return import BonusReturn, bonus_return
 from ...game.rules import Rules
 from ...game.strength import MAX_STRENGTH, board_strengths
 from ..betting_tree import FOLD, BettingTree
 from ..lanes import LANES, load, splat, store
 from ..public_tree import Deal, _deals, reachable_nodes
 from ..strategy import Strategy, open_strategy
-from .best_response import MAX_FLOPS, BoardProgress, _standard_error
+from .sampling import BoardProgress, draw_flops, standard_error
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,7 @@ def strategy_bonus_return(
     group = tuple(range(len(suit_permutations(own.rules.deck)) if merges else 1))
     deals = _deals(own.rules.deck, (), 3, group)
     orbits = np.array([deal.orbit for deal in deals])
-    if flops == "all":
-        chosen, draws = np.arange(len(deals)), None
-    else:
-        chosen, draws = _draw(orbits, flops, seed)
+    chosen, draws = draw_flops(orbits, flops, seed)
     means = np.empty((len(chosen), 2, positions[0].last, 3, 2))  # as in `_Position.means`
     if progress:
         progress(0, len(chosen))
@@ -117,7 +115,7 @@ def strategy_bonus_return(
         shares = np.array([position.ended_share for position in positions])
         terms = (moments[..., 0] - shares[:, None, None] * (moments[..., 1] - exact))[draws]
         lost = terms.mean(axis=0)
-        errors = [_standard_error(term) for term in terms[:, :, 0].mean(axis=1).T]
+        errors = [standard_error(term) for term in terms[:, :, 0].mean(axis=1).T]
     mean, square = exact - lost.mean(axis=0)
     deviation = np.sqrt(np.maximum(square - mean**2, 0))
     mean += base
@@ -152,18 +150,6 @@ def _moments(means: np.ndarray, pay_table: PayTable) -> np.ndarray:
         for by_interval, total in zip((mean, square), totals, strict=True)
     ]
     return np.stack(rows, axis=-3)
-
-
-def _draw(orbits: np.ndarray, flops: str | int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of the distinct flops drawn by weight, and for each draw its place among them."""
-    if not isinstance(flops, int) or isinstance(flops, bool) or not 1 <= flops <= MAX_FLOPS:
-        raise ValueError(
-            f'flops must be "all" or a positive number of flops up to {MAX_FLOPS:,}, not {flops!r}'
-        )
-    if seed < 0:
-        raise ValueError(f"the seed must not be negative, not {seed}")
-    drawn = np.random.default_rng(seed).choice(len(orbits), size=flops, p=orbits / orbits.sum())
-    return np.unique(drawn, return_inverse=True)
 
 
 def _over_flops(

@@ -10,7 +10,8 @@ from nashfold.abstraction import canonical_boards
 from nashfold.abstraction.boards import is_suit_invariant
 from nashfold.abstraction.bonus_table import bonus_table
 from nashfold.game import Deck
-from nashfold.game.bonus import EXAMPLE, INTERVALS, PayTable, bonus_return
+from nashfold.game.bonus import EXAMPLE, INTERVALS, PayTable
+from nashfold.game.bonus_return import bonus_return
 
 SHORT = Deck(6, 4)
 TURN_ONLY = PayTable.from_dict({"name": "turn only", "turn": {"pair of K or better": 0.75, "flush": 4}})

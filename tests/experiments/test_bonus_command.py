@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 from nashfold.experiments.bonus import add_bonus_options, run_bonus
 from nashfold.game import preset
-from nashfold.game.bonus import EXAMPLE, PayTable, bonus_return
+from nashfold.game.bonus import EXAMPLE, PayTable
+from nashfold.game.bonus_return import bonus_return
 
 TABLE = """
 name = "two lines"

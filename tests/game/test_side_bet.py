@@ -21,9 +21,8 @@ from nashfold.game.bonus import (
     MAX_CREDITS,
     BonusBet,
     PayTable,
-    bonus_return,
-    class_counts,
 )
+from nashfold.game.bonus_return import bonus_return, class_counts
 from nashfold.game.strength import CATEGORIES, MAX_STRENGTH
 
 CASINO = preset("casino-limit")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from nashfold.abstraction import CardAbstraction
 from nashfold.game import Betting, format_cards, new_hand, preset
-from nashfold.game.bonus import BonusBet, PayTable, bonus_return
+from nashfold.game.bonus import BonusBet, PayTable
+from nashfold.game.bonus_return import bonus_return
 from nashfold.game.cards import Deck
 from nashfold.solver import Strategy
 from nashfold.solver.lanes import LANES
