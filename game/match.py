@@ -430,7 +430,7 @@ def _play_in_processes(
         except BrokenProcessPool:
             raise ValueError(
                 "the players could not be made in another process: define them in a module that can be "
-                "imported, or use workers=1"
+                "imported, guard a script by if __name__ == '__main__', or use workers=1"
             ) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
