@@ -88,7 +88,7 @@ def compare_with_universal_poker(rules: Rules, hands: int, seed: int) -> None:
     """
     game = universal_poker(rules)
     rng = random.Random(seed)
-    ends: Counter = Counter()
+    ends = Counter[str]()
     for _ in range(hands):
         hand = new_hand(rules, seed=rng.getrandbits(32))
         cards = iter([*hand.hole[0], *hand.hole[1], *hand.deal])
@@ -144,7 +144,7 @@ def test_10_000_hands_of_each_game_are_those_of_universal_poker(rules):
 @pytest.mark.parametrize(("name", "nodes"), [("kuhn", (4, 24, 30)), ("leduc", (157, 3780, 5520))])
 def test_the_whole_trees_of_the_small_games_are_those_of_openspiel(name, nodes):
     """Node counts (chance, decision, terminal) are the published ones."""
-    rules, counts = preset(name), Counter()
+    rules, counts = preset(name), Counter[str]()
 
     def walk(state, cards: tuple[int, ...], betting: Betting) -> None:
         if state.is_chance_node():
@@ -217,7 +217,7 @@ def follows_cap(hand: Hand) -> bool:
 def compare_with_pokerkit(rules: Rules, hands: int, seed: int) -> None:
     """Where the caps differ the line goes on with a check or call."""
     rng = random.Random(seed)
-    ends: Counter = Counter()
+    ends = Counter[str]()
     for _ in range(hands):
         hand = new_hand(rules, seed=rng.getrandbits(32))
         state, mood = pokerkit_state(rules), rng.random()

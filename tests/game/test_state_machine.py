@@ -135,7 +135,7 @@ class HandMachine(RuleBasedStateMachine):
 
     @initialize(rules=any_game(), seed=st.integers(0, 2**32 - 1))
     def start(self, rules: Rules, seed: int) -> None:
-        self.rules = rules
+        self.game = rules
         self.hand = new_hand(rules, seed=seed)
         self.table = Table(rules)
 
@@ -163,7 +163,7 @@ class HandMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def bet_or_raise(self, data) -> None:
         _, word, sizes = self.table.legal()
-        near = st.integers(sizes[0], min(sizes[-1], sizes[0] + self.rules.big_blind))
+        near = st.integers(sizes[0], min(sizes[-1], sizes[0] + self.game.big_blind))
         amount = data.draw(st.just(sizes[0]) | near | st.integers(sizes[0], sizes[-1]))
         self.step(Action(word, amount))
 
@@ -181,13 +181,13 @@ class HandMachine(RuleBasedStateMachine):
                 self.refused(Action(kind))
             self.refused(Action(kind, 1))
             return
-        ends = {sizes[0] - 1, sizes[-1] + 1} if sizes else {self.rules.big_blind}
+        ends = {sizes[0] - 1, sizes[-1] + 1} if sizes else {self.game.big_blind}
         for amount in {0, -1, *ends, *((sizes[0], sizes[-1]) if kind != word and sizes else ())}:
             self.refused(Action(kind, amount))
-        amount = data.draw(st.integers(-5, 3 * (sizes[-1] if sizes else self.rules.big_blind)))
+        amount = data.draw(st.integers(-5, 3 * (sizes[-1] if sizes else self.game.big_blind)))
         if kind != word or amount not in sizes:
             self.refused(Action(kind, amount))
-        for amount in (float(self.rules.big_blind), str(self.rules.big_blind), None):
+        for amount in (float(self.game.big_blind), str(self.game.big_blind), None):
             self.refused(Action(kind, amount))
 
     def refused(self, action) -> None:
@@ -235,8 +235,8 @@ class HandMachine(RuleBasedStateMachine):
     def chips_are_conserved(self) -> None:
         hand = self.hand
         assert hand.pot == sum(self.table.put_in)
-        if self.rules.stacks is not None:
-            assert hand.pot + sum(self.table.behind) == sum(self.rules.stacks)
+        if self.game.stacks is not None:
+            assert hand.pot + sum(self.table.behind) == sum(self.game.stacks)
         if hand.is_over:
             events = hand_events(hand)
             assert sum(event.chips for event in events if event.kind in ("return", "pay")) == hand.pot
@@ -255,7 +255,7 @@ class HandMachine(RuleBasedStateMachine):
         assert sum(hand.winnings) == 0
         assert sum(hand.payouts) == 2 * at_stake
         assert all(type(chips) is int for chips in hand.winnings)
-        assert hand.winnings_bb == tuple(chips / self.rules.big_blind for chips in hand.winnings)
+        assert hand.winnings_bb == tuple(chips / self.game.big_blind for chips in hand.winnings)
         if hand.betting.folded is not None:
             assert hand.winnings[hand.betting.folded] == -at_stake
         else:
@@ -265,7 +265,7 @@ class HandMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_board_has_the_cards_of_the_round(self) -> None:
-        dealt = sum(self.rules.board_cards[: self.table.round + 1])
+        dealt = sum(self.game.board_cards[: self.table.round + 1])
         runs_out = self.table.over and self.table.folded is None
         assert self.hand.board == self.hand.deal[: None if runs_out else dealt]
 
@@ -282,9 +282,9 @@ class HandMachine(RuleBasedStateMachine):
             assert seen.shown is None
             # Any other cards in the places that the player does not see make no difference.
             known = {*hand.hole[player], *hand.board}
-            other = [card for card in self.rules.deck.cards.tolist() if card not in known][::-1]
+            other = [card for card in self.game.deck.cards.tolist() if card not in known][::-1]
             hole = list(hand.hole)
-            size = self.rules.num_hole_cards
+            size = self.game.num_hole_cards
             hole[1 - player] = tuple(other[:size])
             unseen = tuple(other[size : size + len(hand.deal) - visible])
             changed = Hand(hand.betting, tuple(hole), hand.deal[:visible] + unseen)
@@ -297,7 +297,7 @@ TestHands = HandMachine.TestCase
 
 @pytest.mark.slow
 class TestManyHands(HandMachine.TestCase):
-    settings = settings(max_examples=3_000, stateful_step_count=60, deadline=None)
+    settings = settings(max_examples=1_500, stateful_step_count=60, deadline=None)
 
 
 @pytest.mark.parametrize("name", ["acpc-nolimit", "match-nolimit", "short-nolimit"])
