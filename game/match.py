@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing
@@ -343,7 +343,7 @@ def _play_part(askers: Sequence[_Asker], part: _Part) -> _Played:
 
 def _play_here(
     players: Sequence[Player], time_limit: float | None, parts: list[_Part]
-) -> Iterator[_Played]:
+) -> Generator[_Played, None, None]:
     with ExitStack() as stack:
         askers = [stack.enter_context(closing(_Asker(player, time_limit))) for player in players]
         for part in parts:
@@ -418,7 +418,7 @@ class _Asker:
 
 def _play_in_processes(
     players: Sequence[Player], time_limit: float | None, parts: list[_Part], workers: int
-) -> Iterator[_Played]:
+) -> Generator[_Played, None, None]:
     try:
         luggage = pickle.dumps((list(players), time_limit))
     except Exception as error:

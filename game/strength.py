@@ -217,8 +217,13 @@ def partial_strength(cards: np.ndarray) -> np.ndarray:
     cards = np.asarray(cards)
     if cards.ndim == 0 or not 1 <= cards.shape[-1] <= 4:
         raise ValueError(f"a partial hand has 1 to 4 cards, not shape {cards.shape}")
-    counts = (cards[..., None] // 4 == np.arange(13)).sum(axis=-2)
-    return _codes(counts.reshape(-1, 13)).astype(np.int32).reshape(cards.shape[:-1])
+    ranks = cards // 4
+    counts = (ranks[..., None] == ranks[..., None, :]).sum(axis=-1)
+    # The sum of the counts tells the kinds of hands apart; then decide the ranks, larger groups first.
+    strength = counts.sum(axis=-1)
+    for place in np.moveaxis(np.sort(16 * counts + ranks), -1, 0)[::-1]:
+        strength = 16 * strength + place % 16
+    return strength.astype(np.int32)
 
 
 def board_strengths(boards: np.ndarray, deck: Deck, out: np.ndarray) -> np.ndarray:

@@ -4,12 +4,9 @@ from dataclasses import replace
 
 import nashfold.game.openspiel  # noqa: F401 - registers the game
 import numpy as np
-import pyspiel
 import pytest
-from nashfold.game import Rules, preset
-from nashfold.game.presets import rules_text
+from nashfold.game import preset
 from nashfold.solver import SolveConfig, best_response, expected_value, solve
-from open_spiel.python.algorithms import expected_game_score, exploitability
 from oracle import best_response_value
 from oracle import expected_value as oracle_value
 from strategies import as_function, percentile_config, random_strategy
@@ -83,39 +80,6 @@ def test_limit_holdem_through_the_general_walk(name, value):
     assert result.mbb_per_hand == pytest.approx(value, abs=2e-3)
     if name == "always-call":
         assert result.per_position == pytest.approx((1163.4758, 1163.4758), abs=2e-3)
-
-
-def test_openspiel_finds_the_same_exploitability():
-    """A game small enough for OpenSpiel's own best response on `python_holdem`."""
-    rules = Rules(
-        betting="limit",
-        blinds=(2, 1),
-        bet_sizes=(2, 4),
-        max_bets=(1, 1),
-        blind_is_bet=True,
-        first_player=(1, 0),
-        board_cards=(0, 3),
-        num_ranks=7,
-        num_suits=1,
-    )
-    strategy = random_strategy(rules, 3, buckets=3)
-    game = pyspiel.load_game(f"python_holdem(rules={rules_text(rules)})")
-    policy = strategy.to_openspiel(game)
-    result = best_response(strategy)
-    scale = 1000 / rules.big_blind
-    nash_conv = scale * exploitability.nash_conv(game, policy)
-    assert result.nash_conv == pytest.approx(nash_conv, abs=1e-4)
-    values = expected_game_score.policy_value(game.new_initial_state(), [policy, policy])
-    other = random_strategy(rules, 4, buckets=2)
-    against = expected_game_score.policy_value(
-        game.new_initial_state(), [other.to_openspiel(game), policy]
-    )
-    swapped = expected_game_score.policy_value(
-        game.new_initial_state(), [policy, other.to_openspiel(game)]
-    )
-    assert values[0] == pytest.approx(-values[1], abs=1e-12)
-    ours = expected_value(other, strategy)
-    assert ours == pytest.approx(scale * (against[0] + swapped[1]) / 2, abs=1e-4)
 
 
 def test_sampled_flops_estimate_the_exact_values():
