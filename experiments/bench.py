@@ -11,6 +11,7 @@ import numpy as np
 from ..abstraction.boards import canonical_boards
 from ..abstraction.buckets import AbstractionConfig, CardAbstraction, RoundConfig, build_abstraction
 from ..abstraction.equity import last_round_equity, strength_table
+from ..game.hand import new_hand
 from ..game.presets import preset
 from ..game.strength import hand_strength
 from ..solver.betting_tree import betting_tree
@@ -156,9 +157,75 @@ def _showdown_twin_seconds(board: tuple[int, ...]) -> float:
     return _best_seconds(lambda: payoff @ reach, 3)
 
 
+def _openspiel() -> dict[str, Any]:
+    """OpenSpiel's C++ solver on our Leduc poker through its cached tree, and on its own."""
+    import pyspiel
+
+    from ..game import openspiel  # noqa: F401 - registers the game
+
+    def speed(name: str) -> float:
+        solver = pyspiel.ExternalSamplingMCCFRSolver(pyspiel.load_game(name), seed=1)
+        for _ in range(5_000):  # the cache fills
+            solver.run_iteration()
+        started = perf_counter()
+        for _ in range(20_000):
+            solver.run_iteration()
+        return 20_000 / (perf_counter() - started)
+
+    theirs, ours = speed("leduc_poker"), speed("cached_tree(game=python_holdem(rules=leduc))")
+    return {
+        "iterations_per_second": ours,
+        "peer_iterations_per_second": theirs,
+        "ratio": ours / theirs,
+        "result": f"OpenSpiel's C++ external sampling on cached_tree(game=python_holdem(rules=leduc)): "
+        f"{ours:,.0f} iterations a second; {ours / theirs:.1f} times its own leduc_poker ({theirs:,.0f})",
+    }
+
+
+def _hands() -> dict[str, Any]:
+    """Random limit hands in plain Python, dealt, played and settled."""
+    rules = preset("acpc-limit")
+    rng = np.random.default_rng(0)
+
+    def ours() -> None:
+        for _ in range(300):
+            hand = new_hand(rules, seed=rng)
+            while not hand.is_over:
+                passive = hand.betting.passive_actions()[-1]
+                bounds = hand.betting.raise_bounds()
+                raises = bounds is not None and rng.random() < 0.3
+                hand = hand.play(hand.betting.raise_action(bounds[0]) if raises and bounds else passive)
+            assert sum(hand.winnings) == 0
+
+    speed = 300 / _best_seconds(ours, 3)
+    row: dict[str, Any] = {"hands_per_second": speed}
+    text = f"{speed:,.0f} random hands of acpc-limit a second, dealt, played and settled one by one"
+    try:
+        from pokerkit import Automation, FixedLimitTexasHoldem
+    except ImportError:
+        return row | {"result": text + " (pokerkit is not installed: no ratio)"}
+
+    def theirs() -> None:
+        for _ in range(50):
+            state = FixedLimitTexasHoldem.create_state(
+                tuple(Automation), True, 0, (5, 10), 10, 20, (1000, 1000), 2
+            )
+            while state.status:
+                if state.can_complete_bet_or_raise_to() and rng.random() < 0.3:
+                    state.complete_bet_or_raise_to()
+                else:
+                    state.check_or_call()
+
+    peer = 50 / _best_seconds(theirs, 3)
+    text += f"; {speed / peer:.1f} times pokerkit ({peer:,.0f})"
+    return row | {"peer_hands_per_second": peer, "ratio": speed / peer, "result": text}
+
+
 BENCHMARKS: dict[str, Callable[[], dict[str, Any]]] = {
     "strength": _strength,
     "tables": _tables,
     "mccfr": _mccfr,
     "best-response": _best_response,
+    "openspiel": _openspiel,
+    "hands": _hands,
 }

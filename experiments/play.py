@@ -224,7 +224,7 @@ class Session:
         self._keep(hand, number)
         text = f"This hand: {chips:+,}. In all: {self.match.match_chips[YOU]:+,} chips."
         if self.bet is not None:
-            won = sum(self.bet.profits(hand, self._position(number)).values())
+            won = sum(self.bet.profits(hand, self._position(number)).values(), Fraction())
             self.bonus += won
             self.credits += chips + won
             text += f" Bonus: {_signed(won)}. Balance: {_plain(self.credits)} credits."
