@@ -28,13 +28,13 @@ MAX_SEED = 2**32 - 1
 def action_text(betting: Betting, action: Action) -> str:
     """An action of the player to act as the wire has it: ``f``, ``c``, ``r`` or no-limit ``rN``."""
     assert betting.to_act is not None
-    return _action_text(betting.rules, action, betting.round_start[betting.to_act])
+    return _action_text(betting.rules, action, betting.round_start[betting.to_act] + action.amount)
 
 
-def _action_text(rules: Rules, action: Action, round_start: int) -> str:
+def _action_text(rules: Rules, action: Action, total: int) -> str:
     if action.kind not in ("bet", "raise-to"):
         return "f" if action == FOLD else "c"
-    return "r" if rules.betting == "limit" else f"r{round_start + action.amount}"
+    return "r" if rules.betting == "limit" else f"r{total}"
 
 
 def betting_text(betting: Betting) -> str:
@@ -42,12 +42,10 @@ def betting_text(betting: Betting) -> str:
 
     After a called all-in the rounds without betting follow as empty ones: ``r20000c///``.
     """
-    # Both players begin a later round with the same chips in: the highest bet of the round before.
-    rows, round_start = [], 0
-    for actions in betting.history:
-        rows.append("".join(_action_text(betting.rules, action, round_start) for action in actions))
-        raises = [action.amount for action in actions if action.amount]
-        round_start = round_start + raises[-1] if raises else max(round_start, betting.rules.big_blind)
+    rows = [
+        "".join(_action_text(betting.rules, action, total) for action, total in zip(*row, strict=True))
+        for row in zip(betting.history, betting.raise_totals, strict=True)
+    ]
     return "/".join(rows + [""] * (_rounds_shown(betting) - len(rows)))
 
 

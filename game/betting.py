@@ -114,6 +114,16 @@ class Betting:
         return tuple(action for actions in self.history for action in actions)
 
     @property
+    def raise_totals(self) -> tuple[tuple[int, ...], ...]:
+        """By round, for each bet or raise the player's chips over the whole hand after it, else 0."""
+        rows: list[tuple[int, ...]] = []
+        round_start = 0  # later rounds begin with the highest bet of the one before, matched
+        for actions in self.history:
+            rows.append(tuple(round_start + a.amount if a.amount else 0 for a in actions))
+            round_start = max((round_start, self.rules.big_blind, *rows[-1]))
+        return tuple(rows)
+
+    @property
     def at_stake(self) -> int:
         """Chips of each player that the other one has matched; anything above is returned."""
         return min(self.spent)
@@ -199,6 +209,10 @@ class Betting:
             and bounds[0] <= action.amount <= bounds[1]
             and action == self.raise_action(action.amount)
         )
+
+    def __str__(self) -> str:
+        """The line so far, such as ``raise-to:300 call/check``."""
+        return "/".join(" ".join(map(str, actions)) for actions in self.history)
 
     def play(self, action: Action | str) -> Betting:
         """The state after an action; IllegalAction if it is not legal."""

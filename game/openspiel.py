@@ -27,6 +27,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -393,7 +394,8 @@ class HoldemObserver:
             for row, cards in enumerate(table.board_by_round()):
                 self.dict["community_cards"][row, [deck.number(card) for card in cards]] = 1
         if "betting" in self.dict:
-            for row, (action, total) in enumerate(_totals(table.betting)):
+            totals = chain.from_iterable(table.betting.raise_totals)
+            for row, (action, total) in enumerate(zip(table.betting.actions, totals, strict=True)):
                 kind = {"fold": 0, "check": 1, "call": 1}.get(action.kind, 2)
                 self.dict["betting"][row, kind] = 1
                 self.dict["betting"][row, 3] = total
@@ -425,20 +427,6 @@ def _sets(groups: Sequence[tuple[int, ...]], separator: str) -> str:
 
 def _betting_text(betting: Betting) -> str:
     return "/".join(" ".join(map(str, actions)) for actions in betting.history)
-
-
-def _totals(betting: Betting) -> list[tuple[Action, int]]:
-    """The actions of the hand; with bets and raises the chips over the whole hand, else 0."""
-    totals = []
-    matched = 0  # chips of each player before the round
-    for actions in betting.history:
-        top = matched
-        for action in actions:
-            if action.amount:
-                top = matched + action.amount
-            totals.append((action, top if action.amount else 0))
-        matched = max(top, betting.rules.big_blind)  # a round goes on to the next one only when matched
-    return totals
 
 
 # pyspiel takes a second registration without a word; a reload of this module must not make one.
