@@ -140,9 +140,8 @@ class Hand(_Table):
         return first / self.rules.big_blind, second / self.rules.big_blind
 
     def __str__(self) -> str:
-        actions = "/".join(" ".join(map(str, row)) for row in self.betting.history)
         cards = "|".join(map(format_cards, self.hole))
-        return f"{self.rules.name}: {cards} [{format_cards(self.board)}] {actions}"
+        return f"{self.rules.name}: {cards} [{format_cards(self.board)}] {self.betting}"
 
 
 def split_pot(chips: int) -> tuple[int, int]:

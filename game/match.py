@@ -175,8 +175,8 @@ class Match:
     def fault(self, player: int, kind: str, sent: str) -> Hand:
         """Note what a player did against the rules, with its consequence; returns the hand after it."""
         betting = self.hand.betting
-        line = "/".join(" ".join(map(str, actions)) for actions in betting.history)
-        fault = Fault(player, self.number, self.position(player), kind, sent, line, betting.legal_text())
+        where = self.number, self.position(player)
+        fault = Fault(player, *where, kind, sent, str(betting), betting.legal_text())
         self.faults.append(fault)
         if not self._folds:
             self.forfeit = fault

@@ -341,7 +341,7 @@ class HoldemState(pyspiel.State):
         table = self.table
         cards = "|".join(map(format_cards, table.hole))
         board = "/".join(map(format_cards, table.board_by_round()))
-        return f"{cards} {board} {_betting_text(table.betting)}"
+        return f"{cards} {board} {table.betting}"
 
 
 class HoldemObserver:
@@ -411,7 +411,7 @@ class HoldemObserver:
         if "community_cards" in self.dict:
             pieces.append(f"[board {_sets(table.board_by_round(), '/')}]")
         if "betting" in self.dict:
-            pieces.append(f"[betting {_betting_text(table.betting)}]")
+            pieces.append(f"[betting {table.betting}]")
         if "contribution" in self.dict:
             pieces.append("[chips {} {}]".format(*table.betting.spent))
         return "".join(pieces)
@@ -423,10 +423,6 @@ class HoldemObserver:
 def _sets(groups: Sequence[tuple[int, ...]], separator: str) -> str:
     """Text of groups of cards, each group in descending order."""
     return separator.join(format_cards(sorted(cards, reverse=True)) for cards in groups)
-
-
-def _betting_text(betting: Betting) -> str:
-    return "/".join(" ".join(map(str, actions)) for actions in betting.history)
 
 
 # pyspiel takes a second registration without a word; a reload of this module must not make one.
