@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import shutil
-import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from platformdirs import user_cache_dir
 from ..game.cards import Deck, hand_index, parse_cards
 from ..game.presets import parse_rules
 from ..game.rules import Rules
+from ..game.toml_file import read_toml
 from .arrays import load_arrays, save_arrays
 from .boards import Boards, canonical_boards, is_suit_invariant, suit_permutations
 from .equity import Progress, earlier_sums, last_round_equity, preflop_classes, strength_table
@@ -147,12 +147,7 @@ class AbstractionConfig:
     @classmethod
     def from_toml(cls, path: str | Path) -> AbstractionConfig:
         """Read an ABSTRACTION.toml; ValueError with the file's name for anything wrong in it."""
-        try:
-            return cls.from_dict(tomllib.loads(Path(path).read_text(encoding="utf-8")))
-        except OSError as error:
-            raise ValueError(f"cannot read {path}: {error.strerror}") from None
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+        return read_toml(path, cls.from_dict)
 
 
 class CardAbstraction:

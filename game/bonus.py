@@ -22,6 +22,7 @@ from .cards import RANKS, parse_cards
 from .hand import Hand
 from .rules import Rules
 from .strength import CATEGORIES, CATEGORY_TOP, MAX_STRENGTH, hand_strength
+from .toml_file import read_toml
 
 INTERVALS = ("flop", "turn", "river")
 """When the bonus is judged: with three, four and five cards on the board."""
@@ -154,12 +155,7 @@ class PayTable:
         """
         if isinstance(source, str) and "\n" in source:
             return cls.from_dict(tomllib.loads(source))
-        try:
-            return cls.from_dict(tomllib.loads(Path(source).read_text(encoding="utf-8")))
-        except OSError as error:
-            raise ValueError(f"cannot read {source}: {error.strerror}") from None
-        except ValueError as error:
-            raise ValueError(f"{source}: {error}") from None
+        return read_toml(source, cls.from_dict)
 
     def to_toml(self) -> str:
         """Text that `from_toml` reads back."""

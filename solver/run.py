@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import threading
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from ..abstraction.buckets import (
 from ..abstraction.equity import Progress
 from ..game.presets import parse_rules, preset, rules_text
 from ..game.rules import Rules
+from ..game.toml_file import read_toml
 from .betting_tree import betting_tree
 from .mccfr import CHUNK, SCHEMES, ExternalSampling
 from .strategy import Strategy
@@ -115,13 +115,7 @@ class SolveConfig:
     @classmethod
     def from_toml(cls, path: str | Path) -> SolveConfig:
         """Read a CONFIG.toml; ValueError with the file's name for anything wrong in it."""
-        path = Path(path)
-        try:
-            return cls.from_dict(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
-        except OSError as error:
-            raise ValueError(f"cannot read {path}: {error.strerror}") from None
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+        return read_toml(path, lambda values: cls.from_dict(values, Path(path).parent))
 
     def to_toml(self) -> str:
         """The configuration with everything resolved; a run can be started from it again."""
