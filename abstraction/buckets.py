@@ -20,7 +20,7 @@ import numpy as np
 from platformdirs import user_cache_dir
 
 from ..game.cards import Deck, hand_index, parse_cards
-from ..game.presets import parse_rules
+from ..game.presets import read_rules
 from ..game.rules import Rules
 from ..game.toml_file import read_toml
 from .arrays import load_arrays, save_arrays
@@ -130,7 +130,7 @@ class AbstractionConfig:
             raise ValueError(
                 f"unknown key {min(unknown)!r}: an abstraction has {', '.join(sorted(known))}"
             )
-        if not isinstance(values.get("rules"), str) or not isinstance(values.get("round"), list):
+        if "rules" not in values or not isinstance(values.get("round"), list):
             raise ValueError('an abstraction needs rules = "NAME" and one [[round]] table a round')
         rounds = []
         for table in values["round"]:
@@ -142,7 +142,7 @@ class AbstractionConfig:
                 raise ValueError("a [[round]] table has the keys feature and buckets")
             rounds.append(RoundConfig(**table))
         rest = {key: values[key] for key in ("recall", "seed") if key in values}
-        return cls(parse_rules(values["rules"]), tuple(rounds), **rest)
+        return cls(read_rules(values["rules"]), tuple(rounds), **rest)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> AbstractionConfig:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from ..game.acpc import TimeLimits
 from ..game.acpc_client import play_acpc
 from ..game.acpc_dealer import Dealer, DealerResult
+from ..game.hand import new_hand
 from ..game.presets import parse_rules
 from ..game.rules import Rules
 from .progress import counting_bar
+
+if TYPE_CHECKING:
+    from ..solver.strategy import BuiltIn, Strategy
 
 
 def add_acpc_options(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +44,7 @@ def run_acpc(options: argparse.Namespace) -> dict[str, Any]:
 
     given = None if options.rules is None else _read_rules(options.rules)
     strategy, rules = playing_strategy(options.strategy, given)
+    _warm_up(strategy, rules)
     player = StrategyPlayer(strategy, options.seed)
     with tqdm(desc="match", unit=" hands", file=sys.stderr, leave=False) as bar:
         result = play_acpc(
@@ -48,6 +55,14 @@ def run_acpc(options: argparse.Namespace) -> dict[str, Any]:
     if not result.complete:
         print("nashfold: the dealer left before the end of the match", file=sys.stderr)
     return {"strategy": strategy.name, **asdict(result)}
+
+
+def _warm_up(strategy: Strategy | BuiltIn, rules: Rules) -> None:
+    """Ask in every round of a hand: first lookups take long, and the dealer's clock does not run yet."""
+    hand = new_hand(rules, seed=0)
+    while not hand.is_over:
+        strategy.probabilities(hand)
+        hand = hand.play(hand.betting.passive_actions()[-1])
 
 
 def add_dealer_options(parser: argparse.ArgumentParser) -> None:
@@ -90,6 +105,9 @@ def run_dealer(options: argparse.Namespace) -> dict[str, Any]:
     """
     limits = TimeLimits(options.t_response, options.t_hand, options.t_per_hand)
     pairs = list(combinations(range(len(options.names)), 2))
+    if options.log is not None:
+        for pair in pairs:
+            _check_log(_log_path(options.log, options.names, pair, len(pairs)))
     matches = []
     with Dealer(
         _read_rules(options.rules),
@@ -105,7 +123,9 @@ def run_dealer(options: argparse.Namespace) -> dict[str, Any]:
     ) as dealer:
         print(*dealer.ports, file=sys.stderr if options.json else sys.stdout, flush=True)
         for pair in pairs:
-            log = None if options.log is None else _log_path(options.log, dealer, pair, len(pairs))
+            log = (
+                None if options.log is None else _log_path(options.log, options.names, pair, len(pairs))
+            )
             with counting_bar("match", "hands") as progress:
                 result = dealer.run(pair, log, progress)
             matches.append(_match_dict(result, log))
@@ -134,12 +154,21 @@ def _read_rules(text: str) -> Rules:
         raise ValueError(f"{text}: {error}") from None
 
 
-def _log_path(log: str, dealer: Dealer, pair: Sequence[int], matches: int) -> str:
+def _check_log(log: str) -> None:
+    """Before any program connects: nothing is overwritten, and it can be written."""
+    path = Path(log)
+    if path.exists():
+        raise ValueError(f"the log {log} exists: name another file, or move it away")
+    if not os.access(path.parent, os.W_OK):
+        raise ValueError(f"the log {log} cannot be written: {path.parent} is no folder to write in")
+
+
+def _log_path(log: str, names: Sequence[str], pair: Sequence[int], matches: int) -> str:
     path = Path(log)
     if matches == 1:
         return log
-    names = "-".join(dealer.names[seat] for seat in pair)
-    return str(path.with_name(f"{path.stem}-{names}{path.suffix}"))
+    both = "-".join(names[seat] for seat in pair)
+    return str(path.with_name(f"{path.stem}-{both}{path.suffix}"))
 
 
 def _match_dict(result: DealerResult, log: str | None) -> dict[str, Any]:
@@ -174,6 +203,6 @@ def _totals(names: Sequence[str], matches: list[dict[str, Any]], rules: Rules) -
         own = [match for match in matches if name in match["names"]]
         hands = sum(match["hands"] for match in own)
         winnings = sum(match["winnings"][match["names"].index(name)] for match in own)
-        rate = 1000 * winnings / rules.big_blind / hands if hands else 0.0
+        rate = rules.mbb_per_hand(winnings, hands)
         rows.append({"name": name, "hands": hands, "winnings": winnings, "mbb_per_hand": rate})
-    return sorted(rows, key=lambda row: -row["mbb_per_hand"])
+    return sorted(rows, key=lambda row: -row["mbb_per_hand"] if row["hands"] else inf)

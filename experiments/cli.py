@@ -10,6 +10,8 @@ import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from importlib.metadata import version
+from io import TextIOWrapper
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NoReturn
@@ -34,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 when it succeeded, 1 for a match that the other side ended early, 2 for a user's mistake, 130 for
     an interrupt.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal may not know every letter
     try:
         options = _parser().parse_args(arguments)
         result = options.run(options)
@@ -56,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="nashfold", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"nashfold {version('nashfold')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(
@@ -222,7 +228,7 @@ def _match(options: argparse.Namespace) -> Any:
         opened[source], rules = playing_strategy(source, rules)
     assert rules is not None
     strategies = [opened[options.a], opened[options.b]]
-    players = [StrategyPlayer(s, options.seed + seat) for seat, s in enumerate(strategies)]
+    players = [StrategyPlayer(strategy, options.seed) for strategy in strategies]
     with counting_bar("hands", "hands") as progress:
         result = play_match(
             players,
@@ -235,7 +241,9 @@ def _match(options: argparse.Namespace) -> Any:
         )
     if not options.json:
         names = [strategy.name for strategy in strategies]
-        winner = "nobody" if result.winner is None else names[result.winner]
+        winner = "nobody"
+        if result.winner is not None:
+            winner = f"{names[result.winner]} ({('first', 'second')[result.winner]} player)"
         print(f"{names[0]} against {names[1]}: {result}; winner: {winner}")
     return asdict(result)
 

@@ -2,72 +2,112 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tomllib
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from ..game.acpc import LoggedHand, match_state_text
+from ..game.acpc import match_state_text, parse_match_state
 from ..game.hand import Hand, new_hand
 from ..game.phh import phh_text
 from ..game.rules import Rules
 
 
 class History:
-    """A file of hands: a PHH collection, or the ACPC server's log for games that PHH cannot express.
+    """A file of hands as one player saw them.
+
+    A PHH collection; for games that PHH cannot express a file of match states of the ACPC protocol: the
+    last one of every hand, one a line.
 
     Args:
         path: the file, continued if it is there; None: a new one in this folder, named after the game.
         rules: the game.
 
-    Raises ValueError for a file that is there but is no PHH collection; OSError if it cannot be written.
+    Raises ValueError for a file that is there but is none of these; OSError if it cannot be written.
     """
 
     def __init__(self, path: str | Path | None, rules: Rules):
+        self._rules = rules
         try:
             phh_text(new_hand(rules, seed=0))
             self._is_phh = True
         except ValueError:
             self._is_phh = False
-        ending = "phhs" if self._is_phh else "log"
+        ending = "phhs" if self._is_phh else "states"
         self.path = _new_path(f"{rules.name}-{date.today()}", ending) if path is None else Path(path)
-        self._kept = 0
-        if self._is_phh and self.path.exists():
-            try:
-                self._kept = len(tomllib.loads(self.path.read_text("utf-8")))
-            except ValueError:
-                raise ValueError(f"{self.path} is no PHH collection: name another file") from None
-        with self.path.open("a"):  # better now than after the first hand
+        self._is_new = not self.path.exists()
+        if not self._is_new and not self.path.is_file():
+            raise ValueError(f"{self.path} is no regular file: name another one for the history")
+        self._size, self._last = -1, 0  # bytes of the file, and the number of the last hand in it
+        self._ending = ""  # what must come before another hand
+        with self.path.open("ab"):  # better now than after the first hand
             pass
+        self._look()
 
-    def add(self, hand: Hand, number: int, names: tuple[str, str], viewer: int, **fields: Any) -> None:
+    def _look(self) -> None:
+        """Find the last hand of the file, unless nobody has written to it since."""
+        if self.path.stat().st_size == self._size:
+            return
+        text = self.path.read_text("utf-8", "backslashreplace")
+        try:
+            self._last = _last_table(text) if self._is_phh else _last_state(text, self._rules)
+        except ValueError as error:
+            raise ValueError(f"{self.path} cannot be continued ({error}): name another file") from None
+        self._ending = "\n" if text and not text.endswith("\n") else ""
+
+    def add(self, hand: Hand, names: tuple[str, str], viewer: int, **fields: Any) -> None:
         """Append a hand, over or in play, as `viewer` saw it; on return it is on the disk.
 
         Args:
             hand: the hand.
-            number: its number, from 0.
             names: of player 0 and player 1.
-            viewer: the position whose view it is (a log shows all cards of a hand that is over).
-            fields: user-defined fields of PHH, with a leading underscore; remarks in a log.
+            viewer: the position whose view it is.
+            fields: user-defined fields of PHH, with a leading underscore.
+
+        Raises OSError where it cannot be written; the file then ends as before.
         """
-        self._kept += 1
+        self._look()
+        number = self._last + 1
         if self._is_phh:
-            text = phh_text(hand, hand_number=number + 1, players=names, viewer=viewer, **fields)
-            text = f"[{self._kept}]\n{text}\n"
-        elif hand.is_over:
-            text = f"{LoggedHand(number, hand, hand.winnings, names)}\n"
+            text = phh_text(hand, hand_number=number, players=names, viewer=viewer, **fields)
+            text = f"[{number}]\n{text}\n"
         else:
-            text = f"# not finished: {match_state_text(number, hand.observation(viewer))}\n"
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+            text = f"# {names[0]}|{names[1]}\n{match_state_text(number, hand.observation(viewer))}\n"
+        data = (self._ending + text).encode()
+        with self.path.open("ab", buffering=0) as file:
+            end = file.seek(0, os.SEEK_END)
+            try:
+                if file.write(data) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+                os.fsync(file.fileno())
+            except OSError:
+                with suppress(OSError):
+                    file.truncate(end)
+                raise
+        self._size, self._last, self._ending = end + len(data), number, ""
 
     def discard_if_empty(self) -> None:
-        """Remove the file if nothing was ever written to it."""
-        if self.path.exists() and self.path.stat().st_size == 0:
+        """Remove a file that was made for this session and to which nothing was written."""
+        if self._is_new and self.path.is_file() and self.path.stat().st_size == 0:
             self.path.unlink()
+
+
+def _last_table(text: str) -> int:
+    """Largest number of a hand in a PHH collection, 0 in an empty one."""
+    tables = tomllib.loads(text)
+    for name, table in tables.items():
+        if not (name.isascii() and name.isdecimal() and isinstance(table, dict) and "variant" in table):
+            raise ValueError(f"it is no collection of hands: {name}")
+    return max(map(int, tables), default=0)
+
+
+def _last_state(text: str, rules: Rules) -> int:
+    """Largest number of a hand in a file of match states, 0 in an empty one."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return max((parse_match_state(line, rules)[0] for line in lines), default=0)
 
 
 def _new_path(stem: str, ending: str) -> Path:

@@ -9,7 +9,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from fractions import Fraction
+from io import TextIOWrapper
 from types import FrameType
 from typing import Any
 
@@ -21,16 +23,16 @@ from ..game.cards import format_cards
 from ..game.events import Event, hand_events
 from ..game.hand import Hand
 from ..game.match import Match
-from ..game.presets import parse_rules, preset
+from ..game.players import begin_hand
+from ..game.presets import BONUS_GAMES, MATCH_HANDS, parse_rules, rules_value
 from ..game.rules import Rules
 from ..game.strength import CATEGORIES, CATEGORY_TOP, hand_strength
 from .history import History
 
 YOU = 0  # the person is the first player of the match: in the big blind first
-HANDS = {"match-nolimit": 10}  # presets that are played as a match of so many hands
-BONUS_GAMES = ("casino-limit",)  # presets with a mandatory bonus
 NO_END = 10**9
-HELP = """  f        fold              c        check or call
+MAX_CREDIT = 10**9
+HELP = """  f        fold              c        check or call (k: check)
   r N      bet or raise to N chips in this round (limit games: r)
   a        all-in            l        list every legal action
   q        leave the table (so do Ctrl-C and Ctrl-D); everything is saved
@@ -49,8 +51,8 @@ def add_play_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bonus", metavar="PAYTABLE.toml", help="the side bet's pay table (casino-limit)"
     )
-    parser.add_argument("--stake", type=int, default=1, metavar="1..5", help="of the side bet at first")
-    parser.add_argument("--credits", type=int, default=100, metavar="N", help="to begin with")
+    parser.add_argument("--stake", type=int, metavar="1..5", help="of the side bet at first; default: 1")
+    parser.add_argument("--credits", type=int, metavar="N", help="to begin with; default: 100")
 
 
 def run_play(options: argparse.Namespace) -> dict[str, Any]:
@@ -62,17 +64,21 @@ def run_play(options: argparse.Namespace) -> dict[str, Any]:
 
     given = None if options.rules is None else parse_rules(options.rules)
     opponent, rules = playing_strategy(options.strategy, given)
-    hands = HANDS.get(rules.name, NO_END) if options.hands is None else options.hands
+    game = rules_value(rules)  # a preset's name, or a table for other rules
+    hands = MATCH_HANDS.get(str(game), NO_END) if options.hands is None else options.hands
     bet = _bonus_bet(rules, options)
     seed = secrets.randbits(32) if options.seed is None else options.seed
+    match, player = Match(rules, hands, seed), StrategyPlayer(opponent, seed)
     history = History(options.history, rules)
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # a stray byte is a bad answer, not the end
     session = Session(
-        Match(rules, hands, seed),
-        StrategyPlayer(opponent, seed + 1),
+        match,
+        player,
         history,
         opponent.name,
         bet,
-        options.credits,
+        100 if options.credits is None else options.credits,
         sys.stderr if options.json else sys.stdout,
     )
     try:
@@ -83,14 +89,16 @@ def run_play(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _bonus_bet(rules: Rules, options: argparse.Namespace) -> BonusBet | None:
-    plays_bonus = any(rules == preset(name) and rules.name == name for name in BONUS_GAMES)
-    if not plays_bonus:
-        if options.bonus is not None:
-            raise ValueError(f"--bonus goes with {' or '.join(BONUS_GAMES)}, not with {rules.name}")
+    if rules_value(rules) not in BONUS_GAMES:
+        for name in ("bonus", "stake", "credits"):
+            if getattr(options, name) is not None:
+                raise ValueError(f"--{name} goes with {' or '.join(BONUS_GAMES)}, not with {rules.name}")
         return None
     pay_table = EXAMPLE if options.bonus is None else PayTable.from_toml(options.bonus)
     pay_table.check_fits(rules)
-    return BonusBet(pay_table, options.stake)
+    if options.credits is not None and not 0 <= options.credits <= MAX_CREDIT:
+        raise ValueError(f"--credits takes a number from 0 to {MAX_CREDIT:,}, not {options.credits}")
+    return BonusBet(pay_table, 1 if options.stake is None else options.stake)
 
 
 def read_action(text: str, betting: Betting) -> Action:
@@ -107,8 +115,8 @@ def read_action(text: str, betting: Betting) -> Action:
     if word in ("f", "fold") and not rest:
         action = FOLD
     elif word in ("c", "k", "check", "call") and not rest:
-        # "c" is whichever of the two is possible, the whole words are taken at their word.
-        action = {"check": CHECK, "call": CALL}.get(word, betting.passive_actions()[-1])
+        # "c" is whichever of the two is possible, the others are taken at their word.
+        action = {"k": CHECK, "check": CHECK, "call": CALL}.get(word, betting.passive_actions()[-1])
     elif word in ("a", "all-in", "allin") and not rest and betting.rules.betting == "no-limit":
         action = betting.raise_action(bounds[1]) if bounds else betting.passive_actions()[-1]
     elif word in ("r", "b", "raise", "bet", "raise-to") and bounds:
@@ -153,6 +161,7 @@ class Session:
         self.bet, self.credits, self.out = bet, Fraction(credit), out
         self.bonus = Fraction(0)
         self.stopped = False
+        self._open: tuple[Hand, int] | None = None  # the hand in play with its number, not kept yet
         self._shown = 0  # events of the hand that were told already
         self._told: dict[str, Fraction] = {}  # intervals of the bonus that were told already
         self._waiting = self._signalled = False
@@ -162,7 +171,7 @@ class Session:
         rules = self.match.rules
         self._say(f"{rules.name}: {rules.description}.")
         self._say(f"Your opponent: {self.names[1]}. Hands are kept in {self.history.path}.")
-        self._say("Type ? for help.")
+        self._say(f"Type ? for help. The deals are those of --seed {self.match.seed}.")
         if self.bet is not None:
             self._say(f"Bonus pay table: {self.bet.pay_table.name}.")
         with self._interrupts():
@@ -171,10 +180,14 @@ class Session:
                     self._play_hand()
             except (Leave, EOFError, KeyboardInterrupt):
                 self.stopped = True
-                self._say("\nYou leave the table.")
-                if self._shown:  # cards were seen
-                    self._keep(self.match.hand, self.match.number)
-                    self._say("The hand in play is kept as it stands; its chips do not count.")
+            finally:  # whatever happened, also where nothing can be printed any more
+                left = self._open
+                if left is not None:
+                    self._keep(*left)
+        if self.stopped:
+            self._say("\nYou leave the table.")
+        if left is not None:
+            self._say("The hand in play is kept as it stands; its chips do not count.")
         self._say_result()
 
     def report(self) -> dict[str, Any]:
@@ -186,7 +199,7 @@ class Session:
             "opponent": self.names[1],
             "hands": hands,
             "winnings": chips,
-            "mbb_per_hand": 1000 * chips / match.rules.big_blind / hands if hands else None,
+            "mbb_per_hand": match.rules.mbb_per_hand(chips, hands),
             "winner": None if match.winner is None else self.names[match.winner],
             "finished": match.is_over,
             "history": str(self.history.path) if self.history.path.exists() else None,
@@ -205,10 +218,10 @@ class Session:
         self._say(f"\nHand {number + 1}: you are {seats[match.position(YOU)]}.")
         if self.bet is not None:
             self._ask_stake(self.bet)
-        if hasattr(self.opponent, "begin"):
-            self.opponent.begin(number)
+        begin_hand(self.opponent, number)
         hand = match.hand
         while not hand.is_over:
+            self._open = hand, number
             self._tell(hand, number)
             player = match.to_act
             assert player is not None
@@ -216,12 +229,12 @@ class Session:
                 hand = match.play(YOU, self._ask_action(hand.betting))
             else:
                 hand = match.play(player, self.opponent(match.observation(player)))
+        self._keep(hand, number)
         self._tell(hand, number)
         self._settle(hand, number)
 
     def _settle(self, hand: Hand, number: int) -> None:
         chips = hand.winnings[self._position(number)]
-        self._keep(hand, number)
         text = f"This hand: {chips:+,}. In all: {self.match.match_chips[YOU]:+,} chips."
         if self.bet is not None:
             won = sum(self.bet.profits(hand, self._position(number)).values(), Fraction())
@@ -239,7 +252,9 @@ class Session:
             fields["_bonus_pay_table"] = self.bet.pay_table.name
             fields["_bonus_stake"] = self.bet.credits
             fields["_bonus_profits"] = [float(profit) for profit in settled.values()]
-        self.history.add(hand, number, names, position, **fields)
+            fields["_bonus_board"] = format_cards(self.bet.board(hand, position))
+        self._open = None
+        self.history.add(hand, names, position, **fields)
 
     def _position(self, number: int) -> int:
         return (YOU + number) % 2
@@ -271,6 +286,9 @@ class Session:
                 self._say("  " + self._words(hand, event, board, position))
         self._shown = len(events)
         if self.bet is not None:
+            judged_on = self.bet.board(hand, position)
+            if judged_on != hand.board:
+                self._say(f"  dealt for the bonus: {_spaced(judged_on)}")
             for interval, profit in self.bet.profits(hand, position).items():
                 if interval not in self._told:
                     self._told[interval] = profit
@@ -388,7 +406,9 @@ def _category(cards: tuple[int, ...]) -> str:
 
 
 def _plain(value: Fraction) -> str:
-    return f"{float(value):,g}" if value.denominator > 1 else f"{int(value):,}"
+    """All digits of a number with at most four decimals, as pays and so balances are."""
+    text = f"{Decimal(int(value * 10_000)).scaleb(-4):,f}"
+    return text.rstrip("0").rstrip(".")
 
 
 def _signed(value: Fraction) -> str:

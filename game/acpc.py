@@ -56,7 +56,7 @@ def parse_betting(text: str, rules: Rules) -> Betting:
     slashes.
     """
     betting = Betting.start(rules)
-    for match in re.finditer(r"[fc]|r[0-9]{0,10}|/|(.)", text, re.DOTALL):
+    for match in re.finditer(r"r[0-9]{0,10}|.", text, re.DOTALL):
         if match[0] == "/":
             continue
         try:

@@ -6,14 +6,15 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import BufferedReader
-from math import nan, sqrt
 
 import numpy as np
 
 from .acpc import MAX_LINE, action_text, parse_match_state
 from .betting import Action, IllegalAction
-from .match import Player
+from .hand import new_hand
+from .players import Player, begin_hand
 from .rules import Rules
+from .statistics import standard_error
 
 VERSION = "VERSION:2.0.0"
 
@@ -56,10 +57,13 @@ def play_acpc(
         rules: the game that is dealt there.
         progress: called after every hand with the number of finished hands.
 
-    Raises ConnectionError where no dealer can be reached, ValueError for a line that is no match state
-    under the rules (a sign of other rules), IllegalAction (naming the hand) for an action of the player
-    that is not legal.
+    Raises ConnectionError where no dealer can be reached, ValueError for a bad port and for a line that is
+    no match state under the rules (a sign of other rules), IllegalAction (naming the hand) for an action
+    of the player that is not legal.
     """
+    if not 1 <= port <= 65535:
+        raise ValueError(f"a port is a number from 1 to 65535, not {port}")
+    _warm_up(rules)
     try:
         connection = socket.create_connection((host, port), timeout=10)
     except (OSError, OverflowError, UnicodeError) as error:
@@ -70,12 +74,19 @@ def play_acpc(
         return _Seat(player, rules, progress).play(connection, lines)
 
 
+def _warm_up(rules: Rules) -> None:
+    """Settle a hand, so that what is compiled at first use does not run on the dealer's clock."""
+    hand = new_hand(rules, seed=0)
+    while not hand.is_over:
+        hand = hand.play(hand.betting.passive_actions()[-1])
+    assert sum(hand.winnings) == 0
+
+
 class _Seat:
     """The state of one match at the client."""
 
     def __init__(self, player: Player, rules: Rules, progress: Callable[[int], None] | None):
         self.player, self.rules, self.progress = player, rules, progress
-        self.begin: Callable[[int], object] | None = getattr(player, "begin", None)
         self.hand: int | None = None  # number of the hand at play
         self.finished = False
         self.states: set[str] = set()  # of this hand, as the dealer told them
@@ -96,13 +107,12 @@ class _Seat:
                     connection.sendall(f"{answer}\r\n".encode())
         except ConnectionError:
             pass  # the dealer is gone: the result says whether within a hand
-        results = np.array(self.results, float) * 1000 / self.rules.big_blind
-        count = len(results)
+        hands, winnings = len(self.results), sum(self.results)
         return ClientResult(
-            hands=count,
-            winnings=sum(self.results),
-            mbb_per_hand=float(results.mean()) if count else nan,
-            standard_error=float(results.std(ddof=1) / sqrt(count)) if count > 1 else nan,
+            hands=hands,
+            winnings=winnings,
+            mbb_per_hand=self.rules.mbb_per_hand(winnings, hands),
+            standard_error=self.rules.mbb_per_hand(standard_error(np.array(self.results))),
             complete=self.finished,
         )
 
@@ -115,8 +125,7 @@ class _Seat:
         if number != self.hand:
             self.hand, self.finished = number, False
             self.states.clear()
-            if self.begin is not None:
-                self.begin(number)
+            begin_hand(self.player, number)
         self.states.add(line)
         if view.winnings is not None:
             self.finished = True

@@ -181,7 +181,8 @@ class Dealer:
         with ExitStack() as stack:
             file = None if log is None else stack.enter_context(open(log, "w", 1, "utf-8"))
             if log is not None and file is not None:
-                header = LogHeader(Path(log).stem, self.rules.name, self.hands, self.seed, self.limits)
+                name = "_".join(Path(log).stem.split())  # the format has no blanks in names
+                header = LogHeader(name, self.rules.name, self.hands, self.seed, self.limits)
                 print(header, file=file)
             programs = [_Program(self.names[seat], self) for seat in seats]
             match = _Match(self, programs, file, progress)
@@ -296,6 +297,11 @@ class _Program:
         if self.socket is not None:
             with suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
+                # What is left unread would make the system reset the connection, and the last state be lost.
+                self.socket.setblocking(False)
+                for _ in range(64):
+                    if not self.socket.recv(MAX_LINE):
+                        break
             self.socket.close()
 
     def read_version(self) -> None:

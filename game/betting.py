@@ -24,7 +24,7 @@ class Action:
     amount: int = 0
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.amount}" if self.kind in ("bet", "raise-to") else self.kind
+        return f"{self.kind}:{self.amount}" if self.kind in ("bet", "raise-to") else f"{self.kind}"
 
     @classmethod
     def parse(cls, text: str) -> Action:
@@ -205,7 +205,7 @@ class Betting:
         bounds = self.raise_bounds()
         return (
             bounds is not None
-            and isinstance(action.amount, int)
+            and type(action.amount) is int
             and bounds[0] <= action.amount <= bounds[1]
             and action == self.raise_action(action.amount)
         )

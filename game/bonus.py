@@ -319,6 +319,18 @@ class BonusBet:
         if type(self.credits) is not int or not 1 <= self.credits <= MAX_CREDITS:
             raise ValueError(f"the bonus takes 1 to {MAX_CREDITS} whole credits, not {self.credits!r}")
 
+    def board(self, hand: Hand, player: int) -> tuple[int, ...]:
+        """Community cards that the bonus of a player is judged on so far.
+
+        After a fold that does not end the bonus they are all of the hand's, dealt or not yet.
+        """
+        folded = hand.betting.folded
+        return hand.board if folded is None or self._has_ended(hand, player) else hand.deal
+
+    def _has_ended(self, hand: Hand, player: int) -> bool:
+        ends = {"never": (), "player": (player,), "any": (0, 1)}[self.pay_table.fold_ends]
+        return hand.betting.folded in ends
+
     def profits(self, hand: Hand, player: int) -> dict[str, Fraction]:
         """Profit in credits of each interval settled so far, for a player of a hand in play.
 
@@ -328,9 +340,6 @@ class BonusBet:
         Raises ValueError where the pay table does not fit the rules of the hand.
         """
         self.pay_table.check_fits(hand.rules)
-        folded = hand.betting.folded
-        ends = {"never": (), "player": (player,), "any": (0, 1)}[self.pay_table.fold_ends]
-        judged_on = hand.deal if folded is not None and folded not in ends else hand.board
-        ended = hand.round if folded in ends else None
-        by_stake = self.pay_table.profits(hand.hole[player], judged_on, ended)
+        ended = hand.round if self._has_ended(hand, player) else None
+        by_stake = self.pay_table.profits(hand.hole[player], self.board(hand, player), ended)
         return {interval: self.credits * profit for interval, profit in by_stake.items()}

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import pickle
 import signal
-import threading
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from math import nan, sqrt
 from multiprocessing import get_context
-from queue import Empty, SimpleQueue
-from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from .betting import Action, IllegalAction
 from .hand import Hand, Observation, new_hand
+from .players import Asker, NoAnswer, Player, shown
 from .rules import Rules
-
-Player = Callable[[Observation], str]
-"""Told what it may see, a player answers with the text of an action.
-
-A player may have a method ``begin(hand)``: it is called with the number of the hand, from 0, before the
-player's first decision in it.
-"""
+from .statistics import standard_error
 
 FAULTS = ("forfeit", "fold")
+MAX_WORKERS = 1024
+MAX_SECONDS = 1_000_000
 _CHUNK = 256  # hands of one task, and between two calls of `progress`; even, for duplicate deals
 
 
@@ -85,7 +79,7 @@ class Match:
         faults: what was done against the rules.
         forfeit: the fault that ended the match, or None.
 
-    Raises ValueError for a bad number of hands or another word for `faults`.
+    Raises ValueError for a bad number of hands, a negative seed or another word for `faults`.
     """
 
     def __init__(
@@ -97,10 +91,14 @@ class Match:
         faults: str = "forfeit",
         first: int = 0,
     ):
-        if hands < 1 or (duplicate and hands % 2):
+        if type(hands) is not int or hands < 1 or (duplicate and hands % 2):
             raise ValueError(
-                f"hands must be {'an even' if duplicate else 'a positive'} number, not {hands}"
+                f"hands must be {'an even' if duplicate else 'a positive'} number, not {hands!r}"
             )
+        if not isinstance(seed, int | np.integer) or seed < 0:
+            raise ValueError(f"the seed must be a whole number and not negative, not {seed!r}")
+        if not isinstance(rules, Rules):
+            raise ValueError(f"rules must be Rules, such as preset('acpc-limit'), not {rules!r}")
         if faults not in FAULTS:
             raise ValueError(f"faults must be one of {', '.join(FAULTS)}, not {faults!r}")
         self.rules, self.seed, self.duplicate = rules, seed, duplicate
@@ -125,15 +123,11 @@ class Match:
         if self.is_over:
             return None
         assert self.hand.to_act is not None
-        return self._other_side(self.hand.to_act)
+        return self.position(self.hand.to_act)  # a swap of two is its own inverse
 
     def position(self, player: int) -> int:
-        """The player's position in the hand in play: 0 big blind, 1 button."""
-        return self._other_side(player)
-
-    def _other_side(self, index: int) -> int:
-        """The player at a position, and the position of a player: seats swap with every hand."""
-        return (index + self.number) % 2
+        """The player's position in the hand in play: 0 big blind, 1 button; seats swap with every hand."""
+        return (player + self.number) % 2
 
     @property
     def match_chips(self) -> tuple[int, int]:
@@ -156,10 +150,12 @@ class Match:
     def play(self, player: int, answer: str | Action | None) -> Hand:
         """Play a player's answer; returns the hand after it, also where the match went on to the next.
 
-        Raises ValueError when the match is over.
+        Raises ValueError when the match is over, and for a player who is not 0 or 1.
         """
         if self.is_over:
             raise ValueError("the match is over: nobody acts")
+        if player not in (0, 1):
+            raise ValueError(f"a match has players 0 and 1, not {player!r}")
         if player != self.to_act:
             return self.fault(player, "out of turn", shown(answer))
         if answer is None:
@@ -173,7 +169,12 @@ class Match:
         return self._go_on(hand)
 
     def fault(self, player: int, kind: str, sent: str) -> Hand:
-        """Note what a player did against the rules, with its consequence; returns the hand after it."""
+        """Note what a player did against the rules, with its consequence; returns the hand after it.
+
+        Raises ValueError when the match is over.
+        """
+        if self.is_over:
+            raise ValueError("the match is over: nobody acts")
         betting = self.hand.betting
         where = self.number, self.position(player)
         fault = Fault(player, *where, kind, sent, str(betting), betting.legal_text())
@@ -196,16 +197,6 @@ class Match:
         return hand
 
 
-def shown(answer: Any) -> str:
-    """Text of what a player sent, however odd or long."""
-    try:
-        text = answer if isinstance(answer, str) else repr(answer)
-    except Exception as error:
-        text = f"{type(answer).__name__} without a repr ({type(error).__name__})"
-    text = ascii(text)[1:-1]
-    return text if len(text) <= 200 else f"{text[:200]}... ({len(text)} characters)"
-
-
 @dataclass(frozen=True)
 class MatchResult:
     """Result of a match, from the first player's side.
@@ -213,9 +204,9 @@ class MatchResult:
     Attributes:
         hands: hands played to their end.
         winnings: the first player's chips in all.
-        mbb_per_hand: the same in milli big blinds per hand.
-        standard_error: of mbb_per_hand; over pairs of hands where deals are duplicate, whose luck of the
-            cards cancels out.
+        mbb_per_hand: the same in milli big blinds per hand; not a number without a hand.
+        standard_error: of mbb_per_hand; over whole pairs of hands where deals are duplicate, whose luck of
+            the cards cancels out.
         duplicate: whether every deal was played twice, with the seats swapped.
         winner: 0 or 1, the player who won the match, by chips or by forfeit; None for a draw.
         forfeit: the fault that ended the match, or None.
@@ -281,15 +272,15 @@ def play_match(
     """
     if len(players) != 2:
         raise ValueError(f"a match has two players, not {len(players)}")
-    if workers < 1:
-        raise ValueError(f"workers must be a positive number, not {workers}")
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be a positive number of seconds, not {time_limit}")
+    if type(workers) is not int or not 1 <= workers <= MAX_WORKERS:
+        raise ValueError(f"workers must be a whole number from 1 to {MAX_WORKERS}, not {workers!r}")
+    if time_limit is not None and not 0 < time_limit <= MAX_SECONDS:
+        raise ValueError(f"time_limit must be from 0 to {MAX_SECONDS:,} seconds, not {time_limit}")
     Match(rules, hands, seed, duplicate, faults)  # refuses what cannot be played before work begins
-    parts = [
+    parts = (
         (first, min(_CHUNK, hands - first), rules, seed, duplicate, faults)
         for first in range(0, hands, _CHUNK)
-    ]
+    )
     if workers == 1:
         played = _play_here(players, time_limit, parts)
     else:
@@ -317,9 +308,8 @@ def _report(
         winner = 1 - forfeit.player
     repeats = 2 if duplicate else 1
     pairs = np.array(results[: len(results) // repeats * repeats], float).reshape(-1, repeats)
-    means = pairs.mean(axis=1) * 1000 / rules.big_blind
-    mean = float(means.mean()) if len(means) else nan
-    error = float(means.std(ddof=1) / sqrt(len(means))) if len(means) > 1 else nan
+    mean = rules.mbb_per_hand(total, len(results))
+    error = rules.mbb_per_hand(standard_error(pairs.mean(axis=1)))
     return MatchResult(len(results), total, mean, error, duplicate, winner, forfeit, tuple(faults))
 
 
@@ -327,14 +317,14 @@ _Part = tuple[int, int, Rules, int, bool, str]
 _Played = tuple[list[int], list[Fault], Fault | None]
 
 
-def _play_part(askers: Sequence[_Asker], part: _Part) -> _Played:
+def _play_part(askers: Sequence[Asker], part: _Part) -> _Played:
     """Play some hands of a match, to their end or to a forfeit."""
     first, hands, rules, seed, duplicate, faults = part
     match = Match(rules, hands, seed, duplicate, faults, first)
     while (player := match.to_act) is not None:
         try:
             answer = askers[player].ask(match.number, match.observation(player))
-        except _NoAnswer as failure:
+        except NoAnswer as failure:
             match.fault(player, failure.kind, failure.sent)
         else:
             match.play(player, answer)
@@ -342,82 +332,19 @@ def _play_part(askers: Sequence[_Asker], part: _Part) -> _Played:
 
 
 def _play_here(
-    players: Sequence[Player], time_limit: float | None, parts: list[_Part]
+    players: Sequence[Player], time_limit: float | None, parts: Iterator[_Part]
 ) -> Generator[_Played, None, None]:
     with ExitStack() as stack:
-        askers = [stack.enter_context(closing(_Asker(player, time_limit))) for player in players]
+        askers = [stack.enter_context(closing(Asker(player, time_limit))) for player in players]
         for part in parts:
             yield _play_part(askers, part)
-
-
-# Players ----------------------------------------------------------------------------------------
-
-
-class _NoAnswer(Exception):  # noqa: N818 - a player's failure, not an error of ours
-    def __init__(self, kind: str, sent: str):
-        super().__init__(kind, sent)
-        self.kind, self.sent = kind, sent
-
-
-class _Asker:
-    """Asks a player, and turns exceptions and lateness into `_NoAnswer`."""
-
-    def __init__(self, player: Player, time_limit: float | None):
-        self._player, self._time_limit = player, time_limit
-        self._hand: int | None = None
-        self._questions: SimpleQueue[tuple[int, int, Observation] | None] = SimpleQueue()
-        self._answers: SimpleQueue[tuple[int, Any]] = SimpleQueue()
-        self._asked = 0
-        if time_limit is not None:
-            threading.Thread(target=self._serve, daemon=True).start()
-
-    def ask(self, hand: int, observation: Observation) -> Any:
-        if self._time_limit is None:
-            answer = self._answer(hand, observation)
-        else:
-            answer = self._answer_in_time(hand, observation, self._time_limit)
-        if isinstance(answer, _NoAnswer):
-            raise answer
-        return answer
-
-    def close(self) -> None:
-        self._questions.put(None)  # ends the thread, if there is one and it comes back
-
-    def _answer(self, hand: int, observation: Observation) -> Any:
-        try:
-            if hand != self._hand:
-                self._hand = hand
-                begin = getattr(self._player, "begin", None)
-                if begin is not None:
-                    begin(hand)
-            return self._player(observation)
-        except (Exception, SystemExit) as error:
-            return _NoAnswer("exception", shown(f"{type(error).__name__}: {error}"))
-
-    def _answer_in_time(self, hand: int, observation: Observation, seconds: float) -> Any:
-        self._asked += 1
-        self._questions.put((self._asked, hand, observation))
-        deadline = monotonic() + seconds
-        while True:
-            try:
-                number, answer = self._answers.get(timeout=max(0.0, deadline - monotonic()))
-            except Empty:
-                return _NoAnswer("time", f"nothing in {seconds:g} s")
-            if number == self._asked:  # anything else is a late answer to an earlier question
-                return answer
-
-    def _serve(self) -> None:
-        while (question := self._questions.get()) is not None:
-            number, hand, observation = question
-            if number == self._asked:  # a question that was given up meanwhile is not asked any more
-                self._answers.put((number, self._answer(hand, observation)))
 
 
 # Processes --------------------------------------------------------------------------------------
 
 
 def _play_in_processes(
-    players: Sequence[Player], time_limit: float | None, parts: list[_Part], workers: int
+    players: Sequence[Player], time_limit: float | None, parts: Iterator[_Part], workers: int
 ) -> Generator[_Played, None, None]:
     try:
         luggage = pickle.dumps((list(players), time_limit))
@@ -426,23 +353,52 @@ def _play_in_processes(
     # Processes are started afresh: a fork would copy the locks of threads that it does not copy.
     with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (luggage,)) as pool:
         try:
-            yield from pool.map(_play_in_worker, parts)
+            _submit(pool, _has_players).result()
         except BrokenProcessPool:
             raise ValueError(
                 "the players could not be made in another process: define them in a module that can be "
                 "imported, guard a script by if __name__ == '__main__', or use workers=1"
             ) from None
+        # Some parts are under way at any time, not all that there are: a match may be very long.
+        waiting: deque[Future[_Played]] = deque()
+        try:
+            for part in parts:
+                waiting.append(_submit(pool, _play_in_worker, part))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BrokenProcessPool:
+            raise ValueError(
+                "a process ended while it played: a player ended it, or memory did"
+            ) from None
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
 
 
-_askers: list[_Asker] = []  # of a worker process
+def _submit(pool: ProcessPoolExecutor, task: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Submit a task, which may start a process: one that inherits that Ctrl-C is none of its business."""
+    if not hasattr(signal, "pthread_sigmask"):
+        return pool.submit(task, *arguments)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return pool.submit(task, *arguments)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_askers: list[Asker] = []  # of a worker process
 
 
 def _start_worker(luggage: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
     players, time_limit = pickle.loads(luggage)
-    _askers[:] = [_Asker(player, time_limit) for player in players]
+    _askers[:] = [Asker(player, time_limit) for player in players]
+
+
+def _has_players() -> bool:
+    """Answered by a process whose players were made."""
+    return bool(_askers)
 
 
 def _play_in_worker(part: _Part) -> _Played:

@@ -117,7 +117,10 @@ def longest_line(rules: Rules, menu: Menu | None) -> int:
     """
     start = Betting.start(rules)
     if rules.stacks is not None and min(rules.stacks) <= rules.big_blind:
-        return 0 if start.is_over else 1  # one player is all-in with the blind or with the call of it
+        if start.is_over:
+            return 0
+        # One player is all-in with the blind or with the call of it; the other may be asked before him.
+        return 1 if start.play(start.passive_actions()[-1]).is_over else 2
     bounds = [] if rules.max_bets is None else [sum(max_raises(rules))]
     if rules.stacks is not None:
         chips = min(rules.stacks) - rules.big_blind
@@ -348,7 +351,7 @@ class HoldemObserver:
     """What a player sees, as tensor and as text; the attributes that OpenSpiel's observers have.
 
     Cards are sets: the order of the deal within a round does not show. Bets and contributions are
-    chips, so that any two sizes differ.
+    chips, so that any two sizes differ (up to 2**24 of them, which float32 counts exactly).
 
     Attributes:
         tensor: float32 [n], all pieces one after the other.

@@ -16,12 +16,10 @@ A history is a TOML document (a ``.phh`` file) or a collection of them as tables
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import time
 from math import inf
 from typing import Any
 
@@ -31,6 +29,7 @@ from .events import hand_events
 from .hand import Hand, new_hand
 from .presets import PRESETS, preset
 from .rules import Rules
+from .toml_file import toml_value
 
 OPTIONAL_FIELDS = (
     "author", "event", "url", "venue", "address", "city", "region", "postal_code", "country", "time",
@@ -101,7 +100,9 @@ def phh_text(
         document["players"] = list(players)
     if hand.is_over:
         document |= _result_fields(hand)
-    document["_rules"] = rules.name
+    document["_rules"] = (
+        "custom" if rules.name in PRESETS and preset(rules.name) != rules else rules.name
+    )
     if rules.max_bets is not None:
         document["_max_bets"] = rules.max_bets
     if rules.cap_counts != "round":
@@ -116,7 +117,7 @@ def phh_text(
         if key == "actions":
             lines += ["actions = [", *(f'  "{action}",' for action in value), "]"]
         else:
-            lines.append(f"{key} = {_toml(value, key)}")
+            lines.append(f"{key} = {toml_value(value, key)}")
     return "\n".join(lines) + "\n"
 
 
@@ -316,21 +317,3 @@ def _read_hand(document: Mapping[str, Any]) -> Hand:
         if key in document and document[key] != results.get(key):
             raise ValueError(f"{key} should be {results.get(key, 'left out')}, not {document[key]}")
     return hand
-
-
-def _toml(value: Any, key: str) -> str:
-    """A value as TOML; ValueError for what it cannot say."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, time) and value.tzinfo is None:
-        return value.isoformat()
-    if isinstance(value, str) and not re.search("[\ud800-\udfff]", value):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(item, key) for item in value) + "]"
-    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
-        pairs = (f"{_toml(name, key)} = {_toml(item, key)}" for name, item in value.items())
-        return "{" + ", ".join(pairs) + "}"
-    raise ValueError(f"{key} = {value!r} cannot be written: use texts, numbers, times, lists or tables")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from inspect import cleandoc
+from typing import Any
 
 from .rules import Rules
 
@@ -16,6 +17,8 @@ from .rules import Rules
 def acpc_nolimit() -> Rules:
     """No-limit hold'em of the Annual Computer Poker Competition: 50/100, 20,000 chips every hand.
 
+    - A fold is offered where chips are owed, not where checking is free: it could only lose. This one
+      reading has no parameter. It holds in all games.
     - Short all-in: it "does not reopen the betting for a player who has already acted". Heads-up
       nobody can raise after an all-in at all, so every reading of this sentence agrees.
     - Maximum: up to a player's own stack. With unequal stacks (`stacks`) this may be more than the
@@ -35,7 +38,8 @@ def match_nolimit() -> Rules:
     - The document does not say who has the button first: the first player begins in the big blind
       and the button alternates. For the alternative name the players in the other order.
     - A player who raises an exception, answers nothing or exceeds `time_limit` forfeits the match as
-      for an illegal action: ``faults="forfeit"`` of `play_match`. Alternative: ``faults="fold"``.
+      for an illegal action: ``faults="forfeit"`` of `play_match`. Alternative: ``faults="fold"``. At the
+      terminal a person is asked again, and the ACPC dealer corrects actions as the server does.
     - "An odd chip in a split pot goes to the non-button": heads-up both players have matched chips in
       the pot, so there is none; `split_pot` has the rule for pots with dead chips.
     """
@@ -175,6 +179,10 @@ _PRESETS = {
     for maker in _MAKERS
 }
 PRESETS: tuple[str, ...] = tuple(_PRESETS)
+#: Presets that are played as a match of so many hands.
+MATCH_HANDS = {"match-nolimit": 10}
+#: Presets with a mandatory side bet, see `game.bonus`.
+BONUS_GAMES = ("casino-limit",)
 
 
 def preset(name: str) -> Rules:
@@ -199,8 +207,32 @@ def parse_rules(text: str) -> Rules:
     return Rules.from_acpc(text) if len(text.replace(";", " ").split()) > 1 else preset(text)
 
 
+def rules_value(rules: Rules) -> str | dict[str, Any]:
+    """Rules as a value in a TOML or JSON file: a preset's name, or a table of the fields of `Rules`."""
+    if _PRESETS.get(rules.name) == rules:
+        return rules.name
+    fields = rules.to_dict().items()
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in fields
+        if value is not None
+    }
+
+
+def read_rules(value: Any) -> Rules:
+    """Rules from what `rules_value` gives, or from a text for `parse_rules`; ValueError for others."""
+    if isinstance(value, str):
+        return parse_rules(value)
+    if isinstance(value, dict):
+        return Rules.from_dict(value)
+    raise ValueError("rules must be the name of a preset, an ACPC definition or a table")
+
+
 def rules_text(rules: Rules) -> str:
-    """Text in one line that `parse_rules` reads back: the preset's name, or an ACPC definition."""
+    """Text in one line for `parse_rules` of a game that plays alike: a preset's name or a definition.
+
+    Raises ValueError where an ACPC definition cannot express the rules.
+    """
     if _PRESETS.get(rules.name) == rules:
         return rules.name
     lines = rules.to_acpc().replace(" =", "").splitlines()

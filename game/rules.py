@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from math import nan
 from typing import Any
 
 from .cards import Deck
@@ -28,6 +29,9 @@ _ACPC_KEYS = (
     "limit",
     "nolimit",
 )
+
+
+_TUPLES = ("blinds", "stacks", "bet_sizes", "max_bets", "first_player", "board_cards")
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,9 @@ class Rules:
     description: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        for key in _TUPLES:  # lists will do
+            value = getattr(self, key)
+            object.__setattr__(self, key, tuple(value) if isinstance(value, list) else value)
         rounds = len(self.board_cards)
 
         def need(ok: bool, message: str) -> None:
@@ -77,6 +84,13 @@ class Rules:
         need(
             all(type(value) is int and value < MAX_CHIPS for value in chips),
             f"chips must be whole numbers below {MAX_CHIPS:,}",
+        )
+        counts = (
+            *self.board_cards, *self.first_player, *(self.max_bets or ()),
+            self.num_ranks, self.num_suits, self.num_hole_cards,
+        )  # fmt: skip
+        need(
+            all(type(value) is int for value in counts), "cards, players and caps must be whole numbers"
         )
         need(self.betting in ("limit", "no-limit"), "betting must be limit or no-limit")
         need(1 <= rounds <= 4, "there must be 1 to 4 rounds")
@@ -125,6 +139,10 @@ class Rules:
         """The larger blind in chips: the unit of mbb/h."""
         return max(self.blinds)
 
+    def mbb_per_hand(self, chips: float, hands: int = 1) -> float:
+        """Chips over so many hands in milli big blinds per hand; not a number without a hand."""
+        return 1000 * chips / self.big_blind / hands if hands else nan
+
     def board_size(self, round_index: int) -> int:
         """Number of community cards on the table in a round."""
         return sum(self.board_cards[: round_index + 1])
@@ -155,11 +173,11 @@ class Rules:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Rules:
-        """Rules from `to_dict`, also after a way through JSON."""
-        fields: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
-        }
-        return cls(**fields)
+        """Rules from `to_dict`, also after a way through JSON; ValueError for unknown or missing fields."""
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise ValueError(f"rules are a table of the fields of Rules: {error}") from None
 
     # The ACPC server's definitions --------------------------------------------------------------
 

@@ -36,7 +36,9 @@ class Deal(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _deals(deck: Deck, board: tuple[int, ...], count: int, group: tuple[int, ...]) -> list[Deal]:
+def canonical_deals(
+    deck: Deck, board: tuple[int, ...], count: int, group: tuple[int, ...]
+) -> list[Deal]:
     """The ways to deal `count` cards to a board, up to a group of suit permutations that keeps it."""
     free = [card for card in range(deck.size) if card not in board]
     sets = np.array(list(combinations(free, count)), np.int64).reshape(comb(len(free), count), count)
@@ -116,7 +118,7 @@ class Walk:
 
     def first_deals(self) -> list[Deal]:
         """The boards of the second round, up to suits where that is valid."""
-        return _deals(self.deck, (), self.rules.board_cards[1], self.group)
+        return canonical_deals(self.deck, (), self.rules.board_cards[1], self.group)
 
     def deal_values(self, deal: Deal, scratch: Scratch) -> np.ndarray:
         """double [lane, hand]: values of the second round's histories if this board is dealt.
@@ -214,7 +216,7 @@ class Walk:
         count = self.rules.board_cards[index + 1]
         # The two players' hands are dead too: each remaining deal is equally likely.
         chance = 1.0 / comb(self.deck.size - 4 - len(board), count)
-        deals = _deals(self.deck, tuple(sorted(board)), count, tuple(group.tolist()))
+        deals = canonical_deals(self.deck, tuple(sorted(board)), count, tuple(group.tolist()))
         self._visit(index + 1, board, deals, chance, value_next, scratch)
         if len(group) > 1:
             moved = suit_permutations(self.deck).hands

@@ -27,9 +27,9 @@ from ..abstraction.buckets import (
     build_abstraction,
 )
 from ..abstraction.equity import Progress
-from ..game.presets import parse_rules, preset, rules_text
+from ..game.presets import preset, read_rules, rules_value
 from ..game.rules import Rules
-from ..game.toml_file import read_toml
+from ..game.toml_file import read_toml, toml_value
 from .betting_tree import betting_tree
 from .mccfr import CHUNK, SCHEMES, ExternalSampling
 from .strategy import Strategy
@@ -104,9 +104,7 @@ class SolveConfig:
         checkpoint = values.pop("checkpoint", {})
         if not isinstance(checkpoint, dict) or set(checkpoint) - {"every"}:
             raise ValueError('[checkpoint] has the one key every = "5m"')
-        if not isinstance(values["rules"], str):
-            raise ValueError("rules must be the name of a preset or an ACPC definition")
-        values["rules"] = parse_rules(values["rules"])
+        values["rules"] = read_rules(values["rules"])
         values["abstraction"] = _abstraction_config(values["abstraction"], folder)
         if "time" in values:
             values["time"] = parse_duration(values["time"])
@@ -119,14 +117,14 @@ class SolveConfig:
 
     def to_toml(self) -> str:
         """The configuration with everything resolved; a run can be started from it again."""
-        lines = [f'rules = "{rules_text(self.rules)}"']
+        lines = [f"rules = {toml_value(rules_value(self.rules), 'rules')}"]
         for key in ("bets", "scheme", "sampling", "iterations", "time", "seed", "threads"):
             value = getattr(self, key)
             if value is not None:
                 lines.append(f"{key} = {json.dumps(value)}")
         lines += ["", "[checkpoint]", f"every = {self.checkpoint_every}", "", "[abstraction]"]
         lines += [
-            f'rules = "{rules_text(self.abstraction.rules)}"',
+            f"rules = {toml_value(rules_value(self.abstraction.rules), 'rules')}",
             f'recall = "{self.abstraction.recall}"',
         ]
         for entry in self.abstraction.rounds:
@@ -144,7 +142,7 @@ class SolveConfig:
     def identity(self) -> dict[str, Any]:
         """What must agree for a run to continue another one: everything but how long and how fast."""
         return {
-            "rules": rules_text(self.rules),
+            "rules": rules_value(self.rules),
             "abstraction": self.abstraction.hash,
             "bets": self.bets,
             "scheme": self.scheme,

@@ -151,26 +151,38 @@ _DRAWS = 0x64726177  # sets the draws of actions apart from those of the deals, 
 class StrategyPlayer:
     """A player for `play_match` that draws its actions from a strategy.
 
-    The draws of a hand depend on the seed and the number of the hand alone, so a match may be played in
-    parts.
+    The draws of a hand depend on the seed, the number of the hand and the position alone: a match may be
+    played in parts, and two players may have the same seed.
+
+    Raises ValueError for a negative seed.
     """
 
     def __init__(self, strategy: Strategy | BuiltIn, seed: int = 0):
+        if seed < 0:
+            raise ValueError(f"the seed must not be negative, not {seed}")
         self.strategy, self.seed = strategy, seed
-        self.begin(0)
+        self._hand = 0
+        self._draws: dict[int, np.random.Generator] = {}  # by position
 
     def begin(self, hand: int) -> None:
         """Called when a hand begins, with its number."""
-        self._rng = np.random.default_rng((self.seed, hand, _DRAWS))
+        if hand != self._hand:
+            self._hand = hand
+            self._draws.clear()
 
     def __call__(self, observation: Observation) -> str:
-        draw = self._rng.random()
+        position = observation.player
+        if position not in self._draws:
+            self._draws[position] = np.random.default_rng((self.seed, self._hand, position, _DRAWS))
+        draw = self._draws[position].random()
         text = ""
-        for text, probability in self.strategy.probabilities(observation).items():
+        for action, probability in self.strategy.probabilities(observation).items():
+            if probability > 0:  # where rounding leaves a sliver, the last action that is ever taken
+                text = action
             draw -= probability
             if draw < 0:
-                return text
-        return text  # rounding left a sliver: the last action
+                break
+        return text
 
 
 class BuiltIn:

@@ -14,10 +14,11 @@ from time import perf_counter
 import numpy as np
 
 from ...game.rules import Rules
+from ...game.statistics import standard_error
 from ..lanes import FLOATS
 from ..public_tree import Deal, Scratch, Walk
 from ..strategy import Strategy, open_strategy
-from .sampling import BoardProgress, draw_flops, standard_error
+from .sampling import BoardProgress, draw_flops
 
 
 @dataclass(frozen=True)

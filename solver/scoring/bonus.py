@@ -25,12 +25,13 @@ from ...abstraction.boards import suit_permutations
 from ...game.bonus import PayTable
 from ...game.bonus_return import BonusReturn, bonus_return
 from ...game.rules import Rules
+from ...game.statistics import standard_error
 from ...game.strength import MAX_STRENGTH, board_strengths
 from ..betting_tree import FOLD, BettingTree
 from ..lanes import LANES, load, splat, store
-from ..public_tree import Deal, _deals, reachable_nodes
+from ..public_tree import Deal, canonical_deals, reachable_nodes
 from ..strategy import Strategy, open_strategy
-from .sampling import BoardProgress, draw_flops, standard_error
+from .sampling import BoardProgress, draw_flops
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def strategy_bonus_return(
     positions = [_Position(player, own, other, pay_table) for player in (0, 1)]
     merges = all(side.abstraction.is_suit_invariant for side in (own, other))
     group = tuple(range(len(suit_permutations(own.rules.deck)) if merges else 1))
-    deals = _deals(own.rules.deck, (), 3, group)
+    deals = canonical_deals(own.rules.deck, (), 3, group)
     orbits = np.array([deal.orbit for deal in deals])
     chosen, draws = draw_flops(orbits, flops, seed)
     means = np.empty((len(chosen), 2, positions[0].last, 3, 2))  # as in `_Position.means`
@@ -325,7 +326,7 @@ class _Position:
         ended = scratch.ended[: len(hands)]
         own, others = reach[:, :, : self.folds[index + 1]]
         _ended_by_card(own, others, cards, scratch.by_card, scratch.slabs, ended)
-        deals = _deals(self.deck, tuple(sorted(board)), 1, tuple(group.tolist()))
+        deals = canonical_deals(self.deck, tuple(sorted(board)), 1, tuple(group.tolist()))
         dealt = np.array([deal.cards[0] for deal in deals])
         boards = np.array([board + deal.cards for deal in deals])
         strength = board_strengths(boards, self.deck, scratch.strength[: len(deals)])

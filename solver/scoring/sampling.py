@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import nan, sqrt
 
 import numpy as np
 
@@ -33,8 +32,3 @@ def draw_flops(orbits: np.ndarray, flops: str | int, seed: int) -> tuple[np.ndar
         raise ValueError(f"the seed must not be negative, not {seed}")
     drawn = np.random.default_rng(seed).choice(len(orbits), size=flops, p=orbits / orbits.sum())
     return np.unique(drawn, return_inverse=True)
-
-
-def standard_error(values: np.ndarray) -> float:
-    """Standard error of the mean of independent values; not a number for a single one."""
-    return float(values.std(ddof=1) / sqrt(len(values))) if len(values) > 1 else nan

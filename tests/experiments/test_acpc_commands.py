@@ -253,8 +253,18 @@ def test_a_damaged_or_missing_game_file_is_named(tmp_path):
 
 def test_a_log_that_cannot_be_written_stops_the_command(tmp_path, capsys):
     options = parsed(add_dealer_options, f"--rules acpc-limit --hands 1 --log {tmp_path}/no/where.log")
-    with pytest.raises(FileNotFoundError, match=r"where\.log"):
+    with pytest.raises(ValueError, match=r"where\.log cannot be written: .* no folder to write in"):
         run_dealer(options)
+
+
+def test_a_log_that_is_there_is_not_overwritten(tmp_path, capsys):
+    path = tmp_path / "mine.log"
+    path.write_text("precious")
+    options = parsed(add_dealer_options, f"--rules acpc-limit --hands 1 --log {path}")
+    with pytest.raises(ValueError, match=r"mine\.log exists: name another file"):
+        run_dealer(options)
+    assert path.read_text() == "precious"
+    assert capsys.readouterr().out == ""  # no program was invited
 
 
 @pytest.mark.parametrize(
@@ -268,8 +278,8 @@ def test_a_log_that_cannot_be_written_stops_the_command(tmp_path, capsys):
         ("no-such-run 127.0.0.1 5000", ValueError, "unknown strategy 'no-such-run'"),
         (
             "always-call 127.0.0.1 99999 --rules acpc-limit",
-            ConnectionError,
-            "no dealer can be reached at",
+            ValueError,
+            "a port is a number from 1 to 65535, not 99999",
         ),
     ],
 )

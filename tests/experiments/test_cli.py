@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sysconfig
+import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from nashfold.abstraction.buckets import AbstractionConfig, abstraction_path, build_abstraction
 from nashfold.experiments.cli import main
-from nashfold.game import PRESETS, Rules, new_hand, preset
+from nashfold.game import PRESETS, Rules, new_hand, play_match, preset
 from nashfold.solver import Strategy
 from nashfold.solver.mccfr import CHUNK, ExternalSampling
 
@@ -543,6 +544,51 @@ def test_matches_with_known_results(json_of):
     assert (won["winnings"], won["mbb_per_hand"]) == (90, 750)
     single = json_of("match", "always-fold", "always-raise", "--rules", "short-limit", "--hands", "1")
     assert single["standard_error"] is None
+
+
+def test_an_interrupted_match_of_processes_ends_in_one_line():
+    """Ctrl-C reaches all processes of a terminal; only the first one has something to say."""
+    script = Path(sysconfig.get_path("scripts")) / "nashfold"
+    process = subprocess.Popen(
+        [
+            script,
+            "match",
+            "random",
+            "random",
+            "--rules",
+            "leduc",
+            "--hands",
+            "9000000",
+            "--workers",
+            "2",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    beginning = process.stderr.read(10)  # of the bar: the processes play
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in beginning + err
+    assert err.splitlines()[-1].endswith(b"nashfold: interrupted")
+
+
+def test_a_match_of_more_hands_than_fit_into_memory_begins_at_once():
+    """The parts of a match are made as they are played."""
+    tracemalloc.start()
+    calls = []
+
+    def stop(done: int, total: int) -> None:
+        calls.append((done, total))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play_match([lambda seen: "fold"] * 2, preset("acpc-limit"), 10**18, progress=stop)
+    assert calls == [(256, 10**18)]
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

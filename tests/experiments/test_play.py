@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import signal
 import subprocess
 import sys
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 
 import pexpect
 import pytest
 from nashfold.experiments.cli import main
-from nashfold.experiments.play import read_action
-from nashfold.game import Betting, IllegalAction, preset
-from nashfold.game.acpc import read_log
+from nashfold.experiments.history import History
+from nashfold.experiments.play import Session, _plain, _signed, read_action
+from nashfold.game import Betting, IllegalAction, Match, new_hand, preset
+from nashfold.game.acpc import parse_match_state
+from nashfold.game.bonus import EXAMPLE, BonusBet
 from nashfold.game.phh import read_phh
+from nashfold.solver import BuiltIn, StrategyPlayer
 
 COMMAND = [sys.executable, "-m", "nashfold.experiments.cli", "play"]
 
@@ -43,19 +49,24 @@ def answer(child: pexpect.spawn, text: str) -> None:
     child.sendline(text)
 
 
-def play_out(child: pexpect.spawn, action: str = "c") -> str:
-    """Answer every question the same way until the end; returns all that was printed."""
+def play_out(child: pexpect.spawn, action: str = "c", otherwise: str | None = None) -> str:
+    """Answer every question the same way until the end; returns all that was printed.
+
+    `otherwise` is the answer where nothing can be folded.
+    """
     printed = ""
     while child.expect([r" > ", pexpect.EOF]) == 0:
         printed += child.before
         assert "is not possible here" not in child.before
-        child.sendline(action)
+        child.sendline(
+            otherwise if otherwise and "fold" not in child.before.split("(pot")[-1] else action
+        )
     child.wait()
     return printed + child.before
 
 
 def histories(folder: Path) -> list[Path]:
-    return sorted([*folder.glob("*.phhs"), *folder.glob("*.log")])
+    return sorted([*folder.glob("*.phhs"), *folder.glob("*.states")])
 
 
 @pytest.mark.parametrize("name", ["acpc-nolimit", "match-nolimit", "sartre-limit"])
@@ -104,12 +115,20 @@ def test_casino_hands_have_a_stake_a_bonus_and_a_balance(table, tmp_path):
     assert "bonus, flop: " in printed
 
 
-def test_small_games_are_kept_as_a_log(table, tmp_path):
-    child = table("random", "--rules", "leduc", "--seed", "1", "--hands", "3")
-    printed = play_out(child)
+@pytest.mark.parametrize("strategy", ["always-raise", "always-call"])
+def test_small_games_are_kept_as_match_states_without_cards_that_were_not_seen(
+    table, tmp_path, strategy
+):
+    action = "f" if strategy == "always-raise" else "c"
+    for _ in range(2):
+        options = ("--rules", "leduc", "--seed", "1", "--hands", "3", "--history", "mine.states")
+        printed = play_out(table(strategy, *options), action, "r" if action == "f" else None)
     assert "Hand 1: you are first." in printed
-    (path,) = histories(tmp_path)
-    assert len(read_log(path, preset("leduc"), check=True).hands) == 3
+    lines = (tmp_path / "mine.states").read_text("utf-8").splitlines()
+    views = [parse_match_state(line, preset("leduc")) for line in lines if line[0] != "#"]
+    assert [number for number, _ in views] == [1, 2, 3, 4, 5, 6]
+    assert all(view.is_over for _, view in views)
+    assert {view.shown is None for _, view in views} == {action == "f"}
 
 
 def test_bad_answers_are_explained_and_asked_again(table):
@@ -215,16 +234,180 @@ def test_json_is_the_only_thing_on_standard_output(tmp_path):
         ),
         (["random", "--rules", "casino-limit", "--stake", "6"], "1 to 5 whole credits, not 6"),
         (["random", "--rules", "casino-limit", "--bonus", "none.toml"], "cannot read none.toml"),
-        (["random", "--rules", "acpc-limit", "--history", "bad.phhs"], "bad.phhs is no PHH collection"),
+        (["random", "--rules", "leduc", "--stake", "1"], "--stake goes with casino-limit"),
+        (["random", "--rules", "leduc", "--credits", "9"], "--credits goes with casino-limit"),
+        (["random", "--rules", "casino-limit", "--credits", "-5"], "a number from 0 to 1,000,000,000"),
+        (["random", "--rules", "leduc", "--history", "."], "is no regular file"),
+        (
+            ["random", "--rules", "leduc", "--seed", "-1"],
+            "must be a whole number and not negative, not -1",
+        ),
     ],
 )
-def test_bad_options_are_refused_in_one_line(arguments, message, tmp_path, monkeypatch, capsys):
+def test_bad_options_are_refused_in_one_line_and_leave_nothing(
+    arguments, message, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
-    Path("bad.phhs").write_text("this is = no [toml")
     assert main(["play", *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+    assert histories(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "text"),
+    [
+        ("acpc-limit", "this is = no [toml"),
+        ("acpc-limit", '[project]\nname = "mine"\n'),
+        ("acpc-limit", 'variant = "FT"\nantes = [0, 0]\n'),
+        ("acpc-limit", '[1]\nname = "mine"\n'),
+        ("leduc", "STATE:0:cc/cc:Kh|As/Ah:-1|1:a|b\n"),
+        ("leduc", "my notes\n"),
+    ],
+)
+def test_other_files_are_never_written_to(rules, text, tmp_path, capsys):
+    path = tmp_path / "mine.txt"
+    path.write_text(text, "utf-8")
+    assert main(["play", "random", "--rules", rules, "--history", str(path)]) == 2
+    assert "mine.txt cannot be continued" in capsys.readouterr().err
+    assert path.read_text("utf-8") == text
+
+
+def sit_down(history: History, out) -> Session:
+    """A session at acpc-limit against always-call."""
+    match = Match(preset("acpc-limit"), hands=5, seed=1)
+    return Session(match, StrategyPlayer(BuiltIn("always-call")), history, "it", out=out)
+
+
+def test_files_that_were_there_are_never_removed(tmp_path):
+    path = tmp_path / "mine.phhs"
+    path.touch()
+    History(path, preset("acpc-limit")).discard_if_empty()
+    assert path.exists()
+
+
+def test_a_file_without_a_last_line_break_is_continued(tmp_path):
+    history = History(tmp_path / "mine.phhs", preset("acpc-limit"))
+    hand = new_hand(preset("acpc-limit"), seed=1).play("fold")
+    history.add(hand, ("you", "it"), 0)
+    history.path.write_text(history.path.read_text("utf-8").rstrip("\n"), "utf-8")
+    History(history.path, preset("acpc-limit")).add(hand, ("you", "it"), 0)
+    assert list(tomllib.loads(history.path.read_text("utf-8"))) == ["1", "2"]
+
+
+def test_two_sessions_may_share_a_file(tmp_path):
+    hand = new_hand(preset("acpc-limit"), seed=1).play("fold")
+    histories = [History(tmp_path / "mine.phhs", preset("acpc-limit")) for _ in range(2)]
+    for history in (*histories, *histories):
+        history.add(hand, ("you", "it"), 0)
+    assert list(tomllib.loads(histories[0].path.read_text("utf-8"))) == ["1", "2", "3", "4"]
+
+
+def test_a_full_disk_leaves_whole_hands(tmp_path, monkeypatch):
+    history = History(tmp_path / "mine.phhs", preset("acpc-limit"))
+    hand = new_hand(preset("acpc-limit"), seed=1).play("fold")
+    history.add(hand, ("you", "it"), 0)
+    before = history.path.read_bytes()
+
+    def no_space(number: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", no_space)  # as some file systems tell it late
+    with pytest.raises(OSError, match="No space left"):
+        history.add(hand, ("you", "it"), 0)
+    assert history.path.read_bytes() == before
+
+
+def test_where_nothing_can_be_printed_any_more_the_hand_in_play_is_kept(tmp_path, monkeypatch):
+    class Broken(io.StringIO):
+        def write(self, text: str) -> int:
+            if "flop" in text:
+                raise BrokenPipeError
+            return super().write(text)
+
+    history = History(tmp_path / "mine.phhs", preset("acpc-limit"))
+    monkeypatch.setattr("builtins.input", lambda prompt="": "c")
+    with pytest.raises(BrokenPipeError):
+        sit_down(history, Broken()).run()
+    (kept,) = tomllib.loads(history.path.read_text("utf-8")).values()
+    assert any(action.startswith("d db ") for action in kept["actions"])
+    assert "winnings" not in kept
+
+
+def test_bonus_cards_that_the_hand_did_not_come_to_are_shown_and_kept(tmp_path, monkeypatch):
+    rules = preset("casino-limit")
+    history, out = History(tmp_path / "mine.phhs", rules), io.StringIO()
+    answers = iter(["2", "f", "", "q"])
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(answers))
+    player = StrategyPlayer(BuiltIn("always-raise"))
+    Session(Match(rules, seed=1), player, history, "it", BonusBet(EXAMPLE), 100, out).run()
+    kept = tomllib.loads(history.path.read_text("utf-8"))["1"]
+    board = kept["_bonus_board"]
+    assert len(board) == 10
+    assert (
+        "dealt for the bonus: " + " ".join(board[i : i + 2] for i in range(0, 10, 2)) in out.getvalue()
+    )
+    hole = next(line for line in kept["actions"] if line.startswith("d dh p1"))[-4:]
+    profits = [2 * profit for profit in EXAMPLE.profits(hole, board).values()]
+    assert kept["_bonus_profits"] == profits
+    assert (
+        f"Bonus: {_signed(sum(profits))}. Balance: {_plain(98 + sum(profits))} credits."
+        in out.getvalue()
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("0", "0"), ("100", "100"), ("-7.5", "-7.5"), ("100.6665", "100.6665"),
+     ("5000026.3325", "5,000,026.3325"), ("3000007.5", "3,000,007.5"), ("-1000000", "-1,000,000")],
+)  # fmt: skip
+def test_balances_are_written_with_all_their_digits(value, text):
+    assert _plain(Fraction(value)) == text
+
+
+def test_a_stray_byte_is_a_bad_answer(tmp_path):
+    done = subprocess.run(
+        [*COMMAND, "always-call", "--rules", "match-nolimit", "--hands", "1"],
+        input=b"\xff\xfe\nc\nc\nc\nc\nc\n",
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=60,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"is not possible here" in done.stdout
+
+
+def test_a_collection_with_a_gap_is_continued_behind_its_last_hand(tmp_path):
+    history = History(tmp_path / "mine.phhs", preset("acpc-limit"))
+    hand = new_hand(preset("acpc-limit"), seed=1).play("fold")
+    for _ in range(3):
+        history.add(hand, ("you", "it"), 0)
+    text = history.path.read_text("utf-8")
+    history.path.write_text(text[text.index("[2]") :], "utf-8")
+    History(history.path, preset("acpc-limit")).add(hand, ("you", "it"), 0)
+    assert list(tomllib.loads(history.path.read_text("utf-8"))) == ["2", "3", "4"]
+
+
+def test_an_interrupt_while_a_hand_is_written_waits_for_the_next_question(tmp_path, monkeypatch):
+    """The signal comes in the middle of `History.add`: the hand is whole, and the person has left."""
+
+    class Interrupted(History):
+        def add(self, *arguments, **fields) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            super().add(*arguments, **fields)
+
+    history, out = Interrupted(tmp_path / "mine.phhs", preset("acpc-limit")), io.StringIO()
+    monkeypatch.setattr("builtins.input", lambda prompt="": "c")
+    session = sit_down(history, out)
+    session.run()
+    assert session.stopped
+    assert session.report()["hands"] == 1
+    kept = list(tomllib.loads(history.path.read_text("utf-8")).values())
+    assert "winnings" in kept[0]
+    assert "You leave the table." in out.getvalue()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 LIMIT, NOLIMIT = Betting.start(preset("acpc-limit")), Betting.start(preset("acpc-nolimit"))
@@ -234,7 +417,8 @@ LIMIT, NOLIMIT = Betting.start(preset("acpc-limit")), Betting.start(preset("acpc
     ("betting", "text", "meant"),
     [
         (NOLIMIT, "f", "fold"), (NOLIMIT, "FOLD", "fold"), (NOLIMIT, "c", "call"),
-        (NOLIMIT, "k", "call"), (NOLIMIT, "b 250", "raise-to:250"), (NOLIMIT, "raise-to:250", "raise-to:250"),
+        (LIMIT.play("call"), "k", "check"), (NOLIMIT, "b 250", "raise-to:250"),
+        (NOLIMIT, "raise-to:250", "raise-to:250"),
         (NOLIMIT, "a", "raise-to:20000"), (NOLIMIT.play("raise-to:20000"), "a", "call"),
         (LIMIT, "r", "raise-to:20"), (LIMIT, "raise", "raise-to:20"), (LIMIT, "r 20", "raise-to:20"),
         (LIMIT.play("call").play("check"), "bet", "bet:10"), (LIMIT.play("call"), "c", "check"),
@@ -246,8 +430,9 @@ def test_what_a_person_means(betting, text, meant):
 
 @pytest.mark.parametrize(
     ("betting", "text"),
-    [(NOLIMIT, "check"), (NOLIMIT, "r"), (NOLIMIT, "r 250 300"), (NOLIMIT, "r \u0663\u0660\u0660"),
-     (LIMIT, "a"), (LIMIT, "r 30"), (LIMIT.play("call"), "f"), (NOLIMIT, "c c"), (NOLIMIT, "")],
+    [(NOLIMIT, "check"), (NOLIMIT, "k"), (NOLIMIT, "r"), (NOLIMIT, "r 250 300"), (LIMIT, "a"),
+     (NOLIMIT, "r \u0663\u0660\u0660"), (LIMIT, "r 30"),
+     (LIMIT.play("call"), "f"), (NOLIMIT, "c c"), (NOLIMIT, "")],
 )  # fmt: skip
 def test_what_a_person_cannot_mean(betting, text):
     with pytest.raises(IllegalAction, match="is not possible here; legal: "):

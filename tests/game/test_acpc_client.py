@@ -260,11 +260,15 @@ def test_a_player_that_fails_closes_the_connection():
         assert dealer.lines.read() == b""
 
 
-@pytest.mark.parametrize("port", [None, -1, 70_000])
-def test_where_no_dealer_listens_one_line_says_so(port):
-    if port is None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port = listener.getsockname()[1]  # free again now
+@pytest.mark.parametrize("port", [-1, 0, 70_000, 99_999])
+def test_numbers_that_are_no_port_are_refused(port):
+    with pytest.raises(ValueError, match=f"a port is a number from 1 to 65535, not {port}"):
+        play_acpc(caller, "127.0.0.1", port, NOLIMIT)
+
+
+def test_where_no_dealer_listens_one_line_says_so():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]  # free again now
     with pytest.raises(ConnectionError, match=rf"no dealer can be reached at 127\.0\.0\.1:{port}: .+"):
         play_acpc(caller, "127.0.0.1", port, NOLIMIT)
 

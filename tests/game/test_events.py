@@ -91,3 +91,11 @@ def test_chips_in_and_out_balance():
             hand = hand.play(action)
         out = sum(event.chips for event in hand_events(hand) if event.kind in ("return", "pay"))
         assert out == hand.pot
+
+
+def test_a_forced_bet_of_nothing_is_no_event():
+    assert told("fold", rules=replace(NOLIMIT, blinds=(100, 0)))[:3] == [
+        "blind 0 100",
+        "hole 0 AhAd",
+        "hole 1 KhKd",
+    ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+import multiprocessing
+import os
 import statistics
 import subprocess
 import sys
@@ -12,7 +15,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from nashfold.game import Observation, play_match, preset
+from nashfold.game import Action, Observation, play_match, preset
 from nashfold.game.match import Match
 
 SHORT = preset("short-limit")
@@ -178,6 +181,19 @@ class Unprintable:
         raise RuntimeError("no repr")
 
 
+class Mute(Exception):  # noqa: N818
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def mute(observation: Observation) -> str:
+    raise Mute
+
+
+def cancelled(observation: Observation) -> str:
+    raise asyncio.CancelledError
+
+
 FAULTY = {
     "too big": (lambda o: "raise-to:201", "illegal action", "raise-to:201"),
     "too small": (lambda o: "raise-to:1", "illegal action", "raise-to:1"),
@@ -189,10 +205,22 @@ FAULTY = {
     "a number": (lambda o: 7, "illegal action", "7"),
     "bytes": (lambda o: b"call", "illegal action", "b'call'"),
     "long": (lambda o: "x" * 10_000, "illegal action", "x" * 200 + "... (10000 characters)"),
-    "odd": (lambda o: Unprintable(), "illegal action", "Unprintable without a repr (RuntimeError)"),
+    "odd": (
+        lambda o: Unprintable(),
+        "illegal action",
+        "Unprintable that cannot be printed (RuntimeError)",
+    ),
     "none": (silent, "no answer", "None"),
     "exception": (thrower, "exception", "RuntimeError: lost my cards"),
     "exit": (quitter, "exception", "SystemExit: 3"),
+    "mute": (mute, "exception", "Mute that cannot be printed (RuntimeError)"),
+    "cancelled": (cancelled, "exception", "CancelledError: "),
+    "odd action": (lambda o: Action(["x"], 4), "illegal action", "Action(kind=['x'], amount=4)"),
+    "true": (
+        lambda o: Action("raise-to", True),
+        "illegal action",
+        "Action(kind='raise-to', amount=True)",
+    ),
 }
 MATCH = preset("match-nolimit")
 
@@ -284,6 +312,46 @@ def test_a_late_answer_is_never_taken_for_a_later_question():
     assert abs(result.winnings) <= 8  # nobody ever called 200
 
 
+def test_exceptions_are_told_from_lateness_where_time_is_limited():
+    for faulty in (thrower, quitter, mute, cancelled):
+        result = play_match([caller, faulty], MATCH, 3, seed=1, time_limit=20, faults="fold")
+        assert {fault.kind for fault in result.faults} == {"exception"}
+
+
+def test_questions_that_were_given_up_are_never_asked():
+    asked = []
+
+    def sleeps_once(observation: Observation) -> str:
+        asked.append(observation)
+        if len(asked) == 1:
+            time.sleep(0.5)
+        return caller(observation)
+
+    result = play_match([sleeps_once, caller], MATCH, 12, seed=1, time_limit=0.1, faults="fold")
+    late = [fault for fault in result.faults if fault.kind == "time"]
+    assert len(late) >= 3
+    questions = [observation.hole for observation in asked]
+    assert len(set(questions)) == 12 - len({fault.hand for fault in late}) + 1
+
+
+def test_figures_of_a_match_that_ends_within_a_pair_agree():
+    """The odd hand counts for the chips and the mean; the standard error is over whole pairs."""
+    whole = play_match([careful, eager], SHORT, 6, 3, duplicate=True)
+    broken = play_match([after(7, silent, careful), eager], SHORT, 10, 3, duplicate=True)
+    assert (whole.hands, broken.hands) == (6, 7)
+    assert broken.mbb_per_hand == pytest.approx(1000 * broken.winnings / 2 / 7)
+    assert broken.standard_error == whole.standard_error > 0
+    assert play_match([silent, caller], SHORT, 4).__str__().startswith("no hand was finished; forfeited")
+
+
+def test_a_match_that_is_over_takes_no_more_faults():
+    match = Match(MATCH, hands=1)
+    match.play(1, "fold")
+    with pytest.raises(ValueError, match="over"):
+        match.fault(0, "time", "")
+    assert match.forfeit is None
+
+
 def test_a_player_who_never_comes_back_ends_the_match_but_not_the_program():
     script = (
         "import time\n"
@@ -312,13 +380,18 @@ def test_timed_matches_give_the_same_result_and_leave_no_thread():
     ("change", "message"),
     [
         ({"faults": "ignore"}, "faults must be one of forfeit, fold, not 'ignore'"),
-        ({"time_limit": 0}, "time_limit must be a positive number of seconds, not 0"),
-        ({"workers": 0}, "workers must be a positive number, not 0"),
+        ({"time_limit": 0}, "time_limit must be from 0 to 1,000,000 seconds, not 0"),
+        ({"workers": 0}, "workers must be a whole number from 1 to 1024, not 0"),
+        ({"seed": -1}, "the seed must be a whole number and not negative, not -1"),
+        ({"seed": None}, "the seed must be a whole number and not negative, not None"),
+        ({"time_limit": float("inf")}, "time_limit must be from 0 to 1,000,000 seconds, not inf"),
+        ({"hands": 2.5}, "hands must be a positive number, not 2.5"),
+        ({"rules": "kuhn"}, "rules must be Rules, such as preset"),
     ],
 )
 def test_bad_settings_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
-        play_match([caller, caller], SHORT, 2, **change)
+        play_match([caller, caller], **{"rules": SHORT, "hands": 2} | change)
 
 
 # A match in play --------------------------------------------------------------------------------
@@ -335,6 +408,12 @@ def test_an_action_out_of_turn_loses_the_match():
     assert (match.forfeit.kind, match.forfeit.sent, match.forfeit.player) == ("out of turn", "check", 0)
     with pytest.raises(ValueError, match="over"):
         match.play(1, "call")
+
+
+def test_a_match_has_players_0_and_1():
+    for player in (2, -1, "0"):
+        with pytest.raises(ValueError, match="a match has players 0 and 1"):
+            Match(MATCH).play(player, "call")
 
 
 def test_out_of_turn_is_only_noted_where_faults_are_folds():
@@ -444,6 +523,17 @@ def test_the_first_forfeit_of_any_process_ends_the_match():
 def test_players_that_cannot_travel_are_refused():
     with pytest.raises(ValueError, match=r"cannot be sent to other processes .*: use workers=1"):
         play_match([lambda o: "fold", caller], SHORT, 600, workers=2)
+
+
+def ends_its_process(observation: Observation) -> str:
+    if multiprocessing.parent_process() is not None:
+        os._exit(1)
+    return caller(observation)
+
+
+def test_a_player_who_ends_its_process_is_no_fault_of_the_script():
+    with pytest.raises(ValueError, match="a process ended while it played"):
+        play_match([ends_its_process, caller], SHORT, 600, workers=2)
 
 
 # Numbers ----------------------------------------------------------------------------------------

@@ -354,6 +354,20 @@ def test_the_longest_line_is_found_exactly_in_small_no_limit_games(stacks, bets)
     assert holdem.largest_win(rules) == min(stacks)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("stacks", [(300, 40), (40, 300), (100, 300), (300, 100), (20, 300), (300, 20)])
+def test_no_line_is_longer_than_the_tensor_where_a_stack_is_below_the_big_blind(stacks, first):
+    rules = Rules(
+        betting="no-limit", blinds=(100, 20), stacks=stacks, first_player=(first, 0), board_cards=(0, 3)
+    )
+
+    def longest(betting) -> int:
+        legal = betting.legal_actions()
+        return max((1 + longest(betting.play(a)) for a in {*legal[:3], *legal[-1:]}), default=0)
+
+    assert longest(Betting.start(rules)) == holdem.longest_line(rules, None)
+
+
 @pytest.mark.parametrize(
     ("name", "length"),
     [

@@ -9,10 +9,11 @@ from dataclasses import replace
 from datetime import time
 from math import inf
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nashfold.game import Hand, Rules, new_hand, phh, preset
+from nashfold.game import PRESETS, Hand, Rules, new_hand, phh, preset
 from nashfold.game.phh import phh_text, phhs_text, read_phh
 
 HOLE, BOARD = ("AhAd", "KhKd"), "2c7d9hJsQd"
@@ -271,7 +272,8 @@ def test_histories_are_read_back_to_equal_hands(hands):
     for hand, text in zip(hands, texts, strict=True):
         (again,) = read_phh(text)
         assert again == hand
-        assert again.rules.name == hand.rules.name
+        changed = hand.rules.name in PRESETS and preset(hand.rules.name) != hand.rules
+        assert again.rules.name == ("custom" if changed else hand.rules.name)
         assert phh_text(again, hand_number=1, players=("a", "b"), _note="x") == text
 
 
@@ -373,3 +375,11 @@ def test_damaged_text_is_refused_or_read_and_nothing_else(text, data):
 def test_other_texts_are_no_phh(text):
     with pytest.raises(ValueError, match=r"no PHH text|hand \[1\]: the field variant is missing"):
         read_phh(text)
+
+
+def test_numbers_of_numpy_and_names_of_presets_that_were_changed():
+    """What is written is TOML, and no name of a game that it is not."""
+    hand = new_hand(replace(preset("acpc-nolimit"), stacks=(500, 700)), seed=1).play("fold")
+    document = tomllib.loads(phh_text(hand, _score=np.float64(1.5)))
+    assert document["_score"] == 1.5
+    assert document["_rules"] == "custom"

@@ -50,8 +50,11 @@ def played(name: str, line: str = "", cards=DEAL, stacks=None) -> Hand:
 # Checks -----------------------------------------------------------------------------------------
 
 
+ANYBODY = -1  # where it does not matter who is to act; None: nobody is
+
+
 def at(
-    name: str, line: str, legal: str = "", *, refuses: str = "", to_act: int | None = None, cards=DEAL,
+    name: str, line: str, legal: str = "", *, refuses: str = "", to_act: int | None = ANYBODY, cards=DEAL,
     stacks=None, **facts,
 ) -> Check:  # fmt: skip
     """After the line these actions are legal, those are refused, and the hand has these attributes."""
@@ -60,7 +63,7 @@ def at(
         hand = played(name, line, cards, stacks)
         if legal:
             assert hand.betting.legal_text() == legal
-        if to_act is not None:
+        if to_act != ANYBODY:
             assert hand.to_act == to_act
         for action in refuses.split():
             with pytest.raises(IllegalAction, match="is not legal here"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import tomllib
 from dataclasses import FrozenInstanceError, replace
 from dataclasses import fields as dataclass_fields
 
@@ -11,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nashfold.game import PRESETS, Rules, preset
 from nashfold.game.betting import Betting
-from nashfold.game.presets import preset_readings
+from nashfold.game.presets import preset_readings, read_rules, rules_value
+from nashfold.game.toml_file import toml_value
 
 # The server's own files for heads-up games with the blinds of position 0 and 1 reversed.
 SERVER_LIMIT = """GAMEDEF
@@ -220,6 +223,9 @@ def test_faulty_definitions_are_refused_by_name(old, new, message):
         {"num_hole_cards": 0},
         {"num_ranks": 2},
         {"num_hole_cards": 3},
+        {"max_bets": (1.5, 4, 4, 4)},
+        {"num_ranks": 13.0},
+        {"board_cards": (0, 3.0, 1, 1)},
     ],
 )
 def test_impossible_rules_are_refused(change):
@@ -263,3 +269,31 @@ def test_any_definition_gives_back_the_same_betting(data):
         action = data.draw(st.sampled_from(legal))
         ours, theirs = ours.play(action), theirs.play(action)
     assert theirs.is_over
+
+
+def test_lists_will_do_where_tuples_are_kept():
+    rules = replace(preset("acpc-limit"), max_bets=[4, 4, 4, 4], blinds=[10, 5])
+    assert rules == preset("acpc-limit")
+    assert hash(rules) == hash(preset("acpc-limit"))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_rules_travel_through_files(name):
+    """A preset as its name, changed ones as a table: also those that no definition can say."""
+    changed = replace(preset(name), cap_counts="player", blind_is_bet=False, name="mine")
+    assert rules_value(preset(name)) == name
+    for rules in (preset(name), changed):
+        text = toml_value(rules_value(rules), "rules")
+        assert read_rules(tomllib.loads(f"rules = {text}")["rules"]) == rules
+
+
+@pytest.mark.parametrize("value", [7, None, {}, {"betting": "limit"}, {"betting": "limit", "jokers": 2}])
+def test_other_values_are_no_rules(value):
+    with pytest.raises(ValueError, match="rules"):
+        read_rules(value)
+
+
+def test_chips_in_milli_big_blinds_per_hand():
+    rules = preset("acpc-nolimit")
+    assert rules.mbb_per_hand(-50, 2) == -250
+    assert math.isnan(rules.mbb_per_hand(0, 0))

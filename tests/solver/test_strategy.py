@@ -1,4 +1,5 @@
 import pickle
+from collections import Counter
 
 import nashfold.game.openspiel  # noqa: F401 - registers the game
 import numpy as np
@@ -183,15 +184,77 @@ def test_a_strategy_travels_to_another_process_with_what_it_knows(source):
     assert len(pickle.dumps(strategy.abstraction)) < 5_000  # opened from the cache, not sent
 
 
-def test_a_strategys_draws_depend_on_the_seed_and_the_hand_alone():
+def test_a_strategys_draws_depend_on_seed_hand_and_position_alone():
     player = StrategyPlayer(BuiltIn("random"), seed=1)
-    observation = new_hand(preset("short-nolimit"), seed=3).observation(1)
+    hand = new_hand(preset("short-nolimit"), seed=3)
+    views = {1: hand.observation(1), 0: hand.play("call").observation(0)}
 
-    def draws(hand: int) -> list[str]:
-        player.begin(hand)
-        return [player(observation) for _ in range(30)]
+    def draws(number: int, position: int = 1) -> list[str]:
+        player.begin(number + 100)
+        player.begin(number)
+        return [player(views[position]).partition(":")[0] for _ in range(60)]
 
-    first, second = draws(0), draws(1)
-    assert first != second
-    assert draws(0) == first
-    assert len({*first}) == 4
+    assert draws(0) == draws(0) != draws(1)
+    assert len({*draws(0)}) == 3
+    # The player at the other position draws independently, from a stream of his own.
+    raises = [[text == "raise-to" for text in draws(0, position)] for position in (0, 1)]
+    assert 0.2 < np.mean(np.equal(*raises)) < 0.8
+
+
+def test_a_hand_that_begins_for_both_seats_of_one_player_goes_on():
+    player = StrategyPlayer(BuiltIn("random"), seed=1)
+    view = new_hand(preset("short-nolimit"), seed=3).observation(1)
+    player.begin(4)
+    expected = [player(view) for _ in range(40)]
+    player.begin(5)
+    player.begin(4)
+    found = []
+    for _ in range(40):
+        found.append(player(view))
+        player.begin(4)
+    assert found == expected
+
+
+def test_draws_of_actions_are_no_draws_of_the_deals():
+    """Matches deal from (seed, hand): a player of the same seed must not see the same numbers."""
+
+    class Recorder:
+        def probabilities(self, observation):
+            return {"fold": 0.5, "call": 0.5}
+
+    player, view = StrategyPlayer(Recorder(), seed=7), new_hand(SHORT, seed=1).observation(1)
+    agreements = 0
+    for number in range(200):
+        player.begin(number)
+        deals = np.random.default_rng((7, number)).random()
+        agreements += (player(view) == "fold") == (deals < 0.5)
+    assert 60 < agreements < 140
+
+
+def test_two_players_of_one_seed_are_independent():
+    """Independent players agree in a quarter of the hands on each pair of first actions, about."""
+    players = [StrategyPlayer(BuiltIn("call-or-raise")) for _ in range(2)]
+    pairs = Counter()
+    for number in range(400):
+        hand = new_hand(preset("acpc-limit"), seed=number)
+        words = []
+        for _ in range(2):
+            position = hand.to_act
+            players[position].begin(number)
+            words.append(players[position](hand.observation(position)).partition(":")[0])
+            hand = hand.play(
+                hand.legal_actions()[
+                    [str(a) for a in hand.legal_actions()].index(
+                        next(str(a) for a in hand.legal_actions() if str(a).startswith(words[-1]))
+                    )
+                ]
+            )
+        pairs[tuple(word == "raise-to" for word in words)] += 1
+    assert all(
+        60 < pairs[pair] < 140 for pair in ((False, False), (False, True), (True, False), (True, True))
+    )
+
+
+def test_a_negative_seed_is_refused():
+    with pytest.raises(ValueError, match="seed must not be negative, not -1"):
+        StrategyPlayer(BuiltIn("random"), seed=-1)
