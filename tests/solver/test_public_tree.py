@@ -6,7 +6,7 @@ from nashfold.abstraction import CardAbstraction
 from nashfold.abstraction.boards import suit_permutations
 from nashfold.game import preset
 from nashfold.solver import Strategy
-from nashfold.solver.public_tree import Deal, Scratch, Walk, _deals, reachable_nodes
+from nashfold.solver.public_tree import Deal, Scratch, Walk, canonical_deals, reachable_nodes
 from strategies import random_strategy
 
 SHORT = preset("short-limit")
@@ -14,7 +14,7 @@ SHORT = preset("short-limit")
 
 def test_boards_of_limit_holdem_up_to_suits():
     deck = preset("acpc-limit").deck
-    flops = _deals(deck, (), 3, tuple(range(24)))
+    flops = canonical_deals(deck, (), 3, tuple(range(24)))
     assert len(flops) == 1755
     assert sum(deal.orbit for deal in flops) == 22_100
 
@@ -24,10 +24,10 @@ def test_river_boards_of_limit_holdem_up_to_suits():
     """2,554,656 (flop, turn, river) boards, standing for 22,100 x 49 x 48."""
     deck = preset("acpc-limit").deck
     boards = total = 0
-    for flop in _deals(deck, (), 3, tuple(range(24))):
-        for turn in _deals(deck, flop.cards, 1, tuple(flop.group.tolist())):
+    for flop in canonical_deals(deck, (), 3, tuple(range(24))):
+        for turn in canonical_deals(deck, flop.cards, 1, tuple(flop.group.tolist())):
             board = tuple(sorted(flop.cards + turn.cards))
-            orbits = [deal.orbit for deal in _deals(deck, board, 1, tuple(turn.group.tolist()))]
+            orbits = [deal.orbit for deal in canonical_deals(deck, board, 1, tuple(turn.group.tolist()))]
             boards += len(orbits)
             total += flop.orbit * turn.orbit * sum(orbits)
     assert boards == 2_554_656

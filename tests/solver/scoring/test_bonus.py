@@ -15,7 +15,7 @@ from nashfold.game.bonus_return import bonus_return
 from nashfold.game.cards import Deck
 from nashfold.solver import Strategy
 from nashfold.solver.lanes import LANES
-from nashfold.solver.public_tree import _deals
+from nashfold.solver.public_tree import canonical_deals
 from nashfold.solver.scoring.bonus import _ended_by_card, _Position, _Scratch, strategy_bonus_return
 from nashfold.solver.strategy import open_strategy
 from strategies import random_strategy
@@ -275,7 +275,7 @@ def test_folds_that_look_at_no_cards_take_the_same_share_of_every_gain(player, f
     position = _Position(player, strategy, strategy, pay_table(fold_ends=fold_ends))
     assert position.ended_share == pytest.approx(shares[0], rel=1e-12)
     monotone = next(
-        d for d in _deals(deck, (), 3, tuple(range(24))) if len({c % 4 for c in d.cards}) == 1
+        d for d in canonical_deals(deck, (), 3, tuple(range(24))) if len({c % 4 for c in d.cards}) == 1
     )
     lost, never = np.moveaxis(position.means(monotone), -1, 0)
     assert (never[1:] > 0.01).all()
@@ -378,8 +378,8 @@ def test_merging_equivalent_flops_and_turns_changes_nothing():
     own, other = (random_strategy(rules, seed) for seed in (1, 2))
     table = pay_table(fold_ends="any")
     position = _Position(0, own, other, table)
-    merged = _deals(rules.deck, (), 3, tuple(range(24)))
-    alone = _deals(rules.deck, (), 3, (0,))
+    merged = canonical_deals(rules.deck, (), 3, tuple(range(24)))
+    alone = canonical_deals(rules.deck, (), 3, (0,))
     assert len(merged) < len(alone) / 5
     total = sum(deal.orbit * position.means(deal) for deal in merged)
     np.testing.assert_allclose(total, sum(position.means(deal) for deal in alone), rtol=1e-12)
