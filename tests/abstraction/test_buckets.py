@@ -90,7 +90,7 @@ def test_a_configuration_is_read_from_toml(tmp_path):
         ("seed = 7", "sead = 7", "unknown key 'sead': an abstraction has recall, round, rules, seed"),
         ('"short-limit"', '"short-limits"', "unknown preset 'short-limits': choose one of"),
         ('rules = "short-limit"', "", 'an abstraction needs rules = "NAME"'),
-        ('"short-limit"', "7", 'an abstraction needs rules = "NAME"'),
+        ('"short-limit"', "7", "rules must be the name of a preset, an ACPC definition or a table"),
         ('"imperfect"', '"perfect"', "recall must be imperfect, not 'perfect'"),
         ('"short-limit"', '"acpc-limit"', r"acpc-limit has 4 rounds: give as many .* not 3"),
         ('"short-limit"', '"flop-limit"', r"flop-limit has 2 rounds: give as many .* not 3"),
