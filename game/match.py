@@ -102,7 +102,7 @@ class Match:
         if faults not in FAULTS:
             raise ValueError(f"faults must be one of {', '.join(FAULTS)}, not {faults!r}")
         self.rules, self.seed, self.duplicate = rules, seed, duplicate
-        self.number, self._end = first, first + hands
+        self.number, self._hands = first, hands
         self.results: list[int] = []
         self.faults: list[Fault] = []
         self.forfeit: Fault | None = None
@@ -115,7 +115,7 @@ class Match:
 
     @property
     def is_over(self) -> bool:
-        return self.forfeit is not None or self.number == self._end
+        return self.forfeit is not None or len(self.results) == self._hands
 
     @property
     def to_act(self) -> int | None:
@@ -190,9 +190,9 @@ class Match:
         self.hand = hand
         while self.hand.is_over:  # a hand in which the blinds are all-in is over when it is dealt
             self.results.append(self.hand.winnings[self.position(0)])
-            self.number += 1
-            if self.number == self._end:
+            if self.is_over:
                 break
+            self.number += 1
             self.hand = self._deal()
         return hand
 

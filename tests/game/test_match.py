@@ -439,13 +439,25 @@ def test_ten_independent_hands_with_the_button_alternating():
         assert match.number == number
         hand = match.play(match.to_act, "call" if number % 3 else "fold")
         assert hand.is_over
-        assert match.number == number + 1
+        assert match.number == min(number + 1, 9)
         chips.append(hand.winnings[number % 2])
     assert match.results == chips
     assert match.match_chips == (sum(chips), -sum(chips))
     assert len(chips) == 10
     assert sum(chips) != 0
     assert match.winner == int(sum(chips) < 0)
+
+
+def test_at_the_end_players_see_their_own_cards_of_the_last_hand():
+    match = Match(MATCH, hands=3, seed=1)
+    for _ in range(3):
+        holes = [match.observation(player).hole for player in (0, 1)]
+        last = match.number
+        match.play(match.to_act, "fold")
+    assert match.is_over
+    assert match.number == last == 2
+    assert [match.observation(player).hole for player in (0, 1)] == holes
+    assert [match.observation(player).shown for player in (0, 1)] == [None, None]
 
 
 def test_equal_totals_are_a_draw():
