@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import combinations
 from math import inf
 from pathlib import Path
@@ -18,9 +18,9 @@ from ..game.acpc import TimeLimits
 from ..game.acpc_client import play_acpc
 from ..game.acpc_dealer import Dealer, DealerResult
 from ..game.hand import new_hand
-from ..game.presets import parse_rules
 from ..game.rules import Rules
 from .progress import counting_bar
+from .rules_option import read_rules_option
 
 if TYPE_CHECKING:
     from ..solver.strategy import BuiltIn, Strategy
@@ -42,7 +42,7 @@ def run_acpc(options: argparse.Namespace) -> dict[str, Any]:
     """
     from ..solver.strategy import StrategyPlayer, playing_strategy
 
-    given = None if options.rules is None else _read_rules(options.rules)
+    given = None if options.rules is None else read_rules_option(options.rules)
     strategy, rules = playing_strategy(options.strategy, given)
     _warm_up(strategy, rules)
     player = StrategyPlayer(strategy, options.seed)
@@ -110,7 +110,7 @@ def run_dealer(options: argparse.Namespace) -> dict[str, Any]:
             _check_log(_log_path(options.log, options.names, pair, len(pairs)))
     matches = []
     with Dealer(
-        _read_rules(options.rules),
+        read_rules_option(options.rules),
         options.hands,
         options.seed,
         options.names,
@@ -141,17 +141,6 @@ def run_dealer(options: argparse.Namespace) -> dict[str, Any]:
                   f"{row['mbb_per_hand']:+9.1f} mbb/h")  # fmt: skip
     complete = all(match["complete"] for match in matches)
     return {"ports": dealer.ports, "matches": matches, "totals": totals, "complete": complete}
-
-
-def _read_rules(text: str) -> Rules:
-    """Rules from a preset's name, a definition in one line, or a file of the server's (its name stays)."""
-    if not text.endswith(".game"):
-        return parse_rules(text)
-    path = Path(text)
-    try:
-        return replace(Rules.from_acpc(path.read_text()), name=path.name)
-    except ValueError as error:
-        raise ValueError(f"{text}: {error}") from None
 
 
 def _check_log(log: str) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..game.bonus import EXAMPLE, INTERVALS, PayTable
 from ..game.bonus_return import BonusReturn, bonus_return
-from ..game.presets import parse_rules
 from ..game.rules import Rules
 from .progress import counting_bar
+from .rules_option import read_rules_option
 
 if TYPE_CHECKING:
     from ..solver.scoring.bonus import StrategyBonusReturn
@@ -75,7 +75,7 @@ def run_bonus(options: argparse.Namespace) -> dict[str, Any]:
     elif options.opponent is not None or options.flops is not None:
         raise ValueError("--opponent and --flops go with --strategy: without one nobody folds")
     else:
-        rules = parse_rules(options.rules or DEFAULT_RULES)
+        rules = read_rules_option(options.rules or DEFAULT_RULES)
         pay_table.check_fits(rules)
         result = bonus_return(pay_table, rules.deck)
         who = "nobody folds"
@@ -100,7 +100,7 @@ def _strategy_return(
         flops = int(flops)
     # A built-in strategy plays any game; others say what they are for.
     name = options.rules or (DEFAULT_RULES if options.strategy in BUILT_INS else None)
-    strategy = open_strategy(options.strategy, None if name is None else parse_rules(name))
+    strategy = open_strategy(options.strategy, None if name is None else read_rules_option(name))
     with counting_bar("bonus", "flops") as progress:
         result = strategy_bonus_return(
             pay_table,

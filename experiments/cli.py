@@ -17,12 +17,13 @@ from time import perf_counter
 from typing import Any, NoReturn
 
 from ..game.match import play_match
-from ..game.presets import PRESETS, parse_rules, preset, preset_readings
+from ..game.presets import PRESETS, preset, preset_readings
 from ..game.rules import Rules
 from .acpc import add_acpc_options, add_dealer_options, run_acpc, run_dealer
 from .bonus import add_bonus_options, run_bonus
 from .play import add_play_options, run_play
 from .progress import counting_bar, solve_bar, stage_bar
+from .rules_option import read_rules_option
 
 
 class _Parser(argparse.ArgumentParser):
@@ -260,7 +261,7 @@ def _bench(options: argparse.Namespace) -> Any:
 
 
 def _rules(options: argparse.Namespace) -> Rules | None:
-    return None if options.rules is None else parse_rules(options.rules)
+    return None if options.rules is None else read_rules_option(options.rules)
 
 
 def _plain(value: Any) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
+import re
 import tomllib
 from contextlib import suppress
 from datetime import date
@@ -23,7 +23,8 @@ class History:
     last one of every hand, one a line.
 
     Args:
-        path: the file, continued if it is there; None: a new one in this folder, named after the game.
+        path: the file, made with the first hand or continued, with the numbers going on; None: a new one in
+            this folder, named after the game.
         rules: the game.
 
     Raises ValueError for a file that is there but is none of these; OSError if it cannot be written.
@@ -38,20 +39,20 @@ class History:
             self._is_phh = False
         ending = "phhs" if self._is_phh else "states"
         self.path = _new_path(f"{rules.name}-{date.today()}", ending) if path is None else Path(path)
-        self._is_new = not self.path.exists()
-        if not self._is_new and not self.path.is_file():
+        if self.path.exists() and not self.path.is_file():
             raise ValueError(f"{self.path} is no regular file: name another one for the history")
+        if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
+            raise ValueError(f"{self.path} cannot be written: name another file for the history")
         self._size, self._last = -1, 0  # bytes of the file, and the number of the last hand in it
         self._ending = ""  # what must come before another hand
-        with self.path.open("ab"):  # better now than after the first hand
-            pass
         self._look()
 
     def _look(self) -> None:
-        """Find the last hand of the file, unless nobody has written to it since."""
-        if self.path.stat().st_size == self._size:
+        """Find the last hand of the file, unless nobody has changed its size since."""
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if size == self._size:
             return
-        text = self.path.read_text("utf-8", "backslashreplace")
+        text = self.path.read_text("utf-8", "backslashreplace") if size else ""
         try:
             self._last = _last_table(text) if self._is_phh else _last_state(text, self._rules)
         except ValueError as error:
@@ -80,8 +81,9 @@ class History:
         with self.path.open("ab", buffering=0) as file:
             end = file.seek(0, os.SEEK_END)
             try:
-                if file.write(data) != len(data):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+                written = 0
+                while written < len(data):
+                    written += file.write(data[written:])
                 os.fsync(file.fileno())
             except OSError:
                 with suppress(OSError):
@@ -89,15 +91,13 @@ class History:
                 raise
         self._size, self._last, self._ending = end + len(data), number, ""
 
-    def discard_if_empty(self) -> None:
-        """Remove a file that was made for this session and to which nothing was written."""
-        if self._is_new and self.path.is_file() and self.path.stat().st_size == 0:
-            self.path.unlink()
-
 
 def _last_table(text: str) -> int:
     """Largest number of a hand in a PHH collection, 0 in an empty one."""
-    tables = tomllib.loads(text)
+    try:
+        tables = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("its tables are nested too deeply") from None
     for name, table in tables.items():
         if not (name.isascii() and name.isdecimal() and isinstance(table, dict) and "variant" in table):
             raise ValueError(f"it is no collection of hands: {name}")
@@ -111,7 +111,7 @@ def _last_state(text: str, rules: Rules) -> int:
 
 
 def _new_path(stem: str, ending: str) -> Path:
-    number = 1
+    stem, number = re.sub(r"[^\w.-]", "_", stem), 1
     while (path := Path(f"{stem}-{number}.{ending}")).exists():
         number += 1
     return path

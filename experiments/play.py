@@ -24,10 +24,10 @@ from ..game.events import Event, hand_events
 from ..game.hand import Hand
 from ..game.match import Match
 from ..game.players import begin_hand
-from ..game.presets import BONUS_GAMES, MATCH_HANDS, parse_rules, rules_value
-from ..game.rules import Rules
+from ..game.presets import BONUS_GAMES, MATCH_HANDS, rules_value
 from ..game.strength import CATEGORIES, CATEGORY_TOP, hand_strength
 from .history import History
+from .rules_option import read_rules_option
 
 YOU = 0  # the person is the first player of the match: in the big blind first
 NO_END = 10**9
@@ -62,11 +62,16 @@ def run_play(options: argparse.Namespace) -> dict[str, Any]:
     """
     from ..solver.strategy import StrategyPlayer, playing_strategy
 
-    given = None if options.rules is None else parse_rules(options.rules)
+    given = None if options.rules is None else read_rules_option(options.rules)
     opponent, rules = playing_strategy(options.strategy, given)
-    game = rules_value(rules)  # a preset's name, or a table for other rules
-    hands = MATCH_HANDS.get(str(game), NO_END) if options.hands is None else options.hands
-    bet = _bonus_bet(rules, options)
+    if Betting.start(rules).is_over:
+        raise ValueError("there is nothing to play: the blinds put a player all-in before anybody acts")
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        raise ValueError("a table needs standard input and output: a terminal, or files")
+    value = rules_value(rules)
+    game = value if isinstance(value, str) else None  # the preset
+    hands = MATCH_HANDS.get(game or "", NO_END) if options.hands is None else options.hands
+    bet = _bonus_bet(game, options)
     seed = secrets.randbits(32) if options.seed is None else options.seed
     match, player = Match(rules, hands, seed), StrategyPlayer(opponent, seed)
     history = History(options.history, rules)
@@ -81,21 +86,19 @@ def run_play(options: argparse.Namespace) -> dict[str, Any]:
         100 if options.credits is None else options.credits,
         sys.stderr if options.json else sys.stdout,
     )
-    try:
-        session.run()
-    finally:
-        history.discard_if_empty()
+    session.run()
     return session.report() | {"seed": seed}
 
 
-def _bonus_bet(rules: Rules, options: argparse.Namespace) -> BonusBet | None:
-    if rules_value(rules) not in BONUS_GAMES:
+def _bonus_bet(game: str | None, options: argparse.Namespace) -> BonusBet | None:
+    if game not in BONUS_GAMES:
         for name in ("bonus", "stake", "credits"):
             if getattr(options, name) is not None:
-                raise ValueError(f"--{name} goes with {' or '.join(BONUS_GAMES)}, not with {rules.name}")
+                raise ValueError(
+                    f"--{name} goes with {' or '.join(BONUS_GAMES)}, not with {game or 'other rules'}"
+                )
         return None
     pay_table = EXAMPLE if options.bonus is None else PayTable.from_toml(options.bonus)
-    pay_table.check_fits(rules)
     if options.credits is not None and not 0 <= options.credits <= MAX_CREDIT:
         raise ValueError(f"--credits takes a number from 0 to {MAX_CREDIT:,}, not {options.credits}")
     return BonusBet(pay_table, 1 if options.stake is None else options.stake)
@@ -188,6 +191,9 @@ class Session:
             self._say("\nYou leave the table.")
         if left is not None:
             self._say("The hand in play is kept as it stands; its chips do not count.")
+            if self.bet is not None:
+                settled = self._settle_bonus(*left)
+                self._say(f"What the bonus has settled does: {_signed(settled)}.")
         self._say_result()
 
     def report(self) -> dict[str, Any]:
@@ -229,19 +235,28 @@ class Session:
                 hand = match.play(YOU, self._ask_action(hand.betting))
             else:
                 hand = match.play(player, self.opponent(match.observation(player)))
-        self._keep(hand, number)
-        self._tell(hand, number)
-        self._settle(hand, number)
+        try:
+            self._keep(hand, number)
+        finally:  # where it cannot be written, the person is told at least
+            self._tell(hand, number)
+            self._settle(hand, number)
 
     def _settle(self, hand: Hand, number: int) -> None:
         chips = hand.winnings[self._position(number)]
         text = f"This hand: {chips:+,}. In all: {self.match.match_chips[YOU]:+,} chips."
         if self.bet is not None:
-            won = sum(self.bet.profits(hand, self._position(number)).values(), Fraction())
-            self.bonus += won
-            self.credits += chips + won
-            text += f" Bonus: {_signed(won)}. Balance: {_plain(self.credits)} credits."
+            won = self._settle_bonus(hand, number)
+            self.credits += chips
+            text += f" Bonus: {_signed(won)}. Balance: {_decimal(self.credits)} credits."
         self._say(text)
+
+    def _settle_bonus(self, hand: Hand, number: int) -> Fraction:
+        """Credits of the intervals that are settled, added to the balance."""
+        assert self.bet is not None
+        won = sum(self.bet.profits(hand, self._position(number)).values(), Fraction())
+        self.bonus += won
+        self.credits += won
+        return won
 
     def _keep(self, hand: Hand, number: int) -> None:
         position = self._position(number)
@@ -272,7 +287,7 @@ class Session:
         if match.is_over:
             self._say("A draw." if match.winner is None else f"Winner: {self.names[match.winner]}.")
         if self.bet is not None:
-            self._say(f"Bonus {_signed(self.bonus)}; balance {_plain(self.credits)} credits.")
+            self._say(f"Bonus {_signed(self.bonus)}; balance {_decimal(self.credits)} credits.")
 
     def _tell(self, hand: Hand, number: int) -> None:
         """Say what has happened since the last call."""
@@ -405,11 +420,11 @@ def _category(cards: tuple[int, ...]) -> str:
     return f" ({CATEGORIES[int(CATEGORY_TOP.searchsorted(hand_strength(np.array(cards))))]})"
 
 
-def _plain(value: Fraction) -> str:
+def _decimal(value: Fraction) -> str:
     """All digits of a number with at most four decimals, as pays and so balances are."""
     text = f"{Decimal(int(value * 10_000)).scaleb(-4):,f}"
     return text.rstrip("0").rstrip(".")
 
 
 def _signed(value: Fraction) -> str:
-    return ("+" if value >= 0 else "") + _plain(value)
+    return ("+" if value >= 0 else "") + _decimal(value)

@@ -238,8 +238,9 @@ class LogHeader:
 
     def __str__(self) -> str:
         limits = self.limits
+        name, game = ("_".join(text.split()) for text in (self.name, self.game))  # blanks are separators
         return (
-            f"# name/game/hands/seed {self.name} {self.game} {self.hands} {self.seed}\n"
+            f"# name/game/hands/seed {name} {game} {self.hands} {self.seed}\n"
             f"#--t_response {limits.response}\n#--t_hand {limits.hand}\n#--t_per_hand {limits.per_hand}"
         )
 

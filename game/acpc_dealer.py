@@ -181,8 +181,7 @@ class Dealer:
         with ExitStack() as stack:
             file = None if log is None else stack.enter_context(open(log, "w", 1, "utf-8"))
             if log is not None and file is not None:
-                name = "_".join(Path(log).stem.split())  # the format has no blanks in names
-                header = LogHeader(name, self.rules.name, self.hands, self.seed, self.limits)
+                header = LogHeader(Path(log).stem, self.rules.name, self.hands, self.seed, self.limits)
                 print(header, file=file)
             programs = [_Program(self.names[seat], self) for seat in seats]
             match = _Match(self, programs, file, progress)

@@ -18,13 +18,14 @@ import numpy as np
 from .betting import Action, IllegalAction
 from .hand import Hand, Observation, new_hand
 from .players import Asker, NoAnswer, Player, shown
-from .rules import Rules
+from .rules import Rules, is_whole
 from .statistics import standard_error
 
 FAULTS = ("forfeit", "fold")
 MAX_WORKERS = 1024
 MAX_SECONDS = 1_000_000
-_CHUNK = 256  # hands of one task, and between two calls of `progress`; even, for duplicate deals
+MAX_SEED = 2**32 - 1  # larger ones would give other seeds' deals again
+_CHUNK = 64  # hands of one task, and between two calls of `progress`; even, for duplicate deals
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Match:
         faults: what was done against the rules.
         forfeit: the fault that ended the match, or None.
 
-    Raises ValueError for a bad number of hands, a negative seed or another word for `faults`.
+    Raises ValueError for a bad number of hands or seed, no Rules, or another word for `faults`.
     """
 
     def __init__(
@@ -91,16 +92,7 @@ class Match:
         faults: str = "forfeit",
         first: int = 0,
     ):
-        if type(hands) is not int or hands < 1 or (duplicate and hands % 2):
-            raise ValueError(
-                f"hands must be {'an even' if duplicate else 'a positive'} number, not {hands!r}"
-            )
-        if not isinstance(seed, int | np.integer) or seed < 0:
-            raise ValueError(f"the seed must be a whole number and not negative, not {seed!r}")
-        if not isinstance(rules, Rules):
-            raise ValueError(f"rules must be Rules, such as preset('acpc-limit'), not {rules!r}")
-        if faults not in FAULTS:
-            raise ValueError(f"faults must be one of {', '.join(FAULTS)}, not {faults!r}")
+        _check(rules, hands, seed, duplicate, faults)
         self.rules, self.seed, self.duplicate = rules, seed, duplicate
         self.number, self._hands = first, hands
         self.results: list[int] = []
@@ -160,7 +152,7 @@ class Match:
             return self.fault(player, "out of turn", shown(answer))
         if answer is None:
             return self.fault(player, "no answer", "None")
-        if not isinstance(answer, str | Action):
+        if not isinstance(answer, str) and type(answer) is not Action:
             return self.fault(player, "illegal action", shown(answer))
         try:
             hand = self.hand.play(answer)
@@ -195,6 +187,20 @@ class Match:
             self.number += 1
             self.hand = self._deal()
         return hand
+
+
+def _check(rules: Rules, hands: int, seed: int, duplicate: bool, faults: str) -> None:
+    """ValueError for what cannot be played."""
+    if not isinstance(rules, Rules):
+        raise ValueError(f"rules must be Rules, such as preset('acpc-limit'), not {rules!r}")
+    if not is_whole(hands, 1) or (duplicate and hands % 2):
+        raise ValueError(
+            f"hands must be {'an even' if duplicate else 'a positive'} number, not {hands!r}"
+        )
+    if not is_whole(seed, 0, MAX_SEED):
+        raise ValueError(f"the seed must be a whole number from 0 to {MAX_SEED}, not {seed!r}")
+    if faults not in FAULTS:
+        raise ValueError(f"faults must be one of {', '.join(FAULTS)}, not {faults!r}")
 
 
 @dataclass(frozen=True)
@@ -261,7 +267,7 @@ def play_match(
         hands: number of hands; with duplicate deals an even one, two for each deal.
         seed: of the deals.
         duplicate: play every deal twice, with the seats swapped.
-        progress: called now and then with the hands played and the hands in all.
+        progress: called every 64 hands with the hands played and the hands in all.
         faults: "forfeit" or "fold".
         time_limit: seconds for each decision. Each player then answers in a thread of its own; one that
             does not come back is left behind in it, and is late until it does.
@@ -272,13 +278,17 @@ def play_match(
     """
     if len(players) != 2:
         raise ValueError(f"a match has two players, not {len(players)}")
-    if type(workers) is not int or not 1 <= workers <= MAX_WORKERS:
+    if not is_whole(workers, 1, MAX_WORKERS):
         raise ValueError(f"workers must be a whole number from 1 to {MAX_WORKERS}, not {workers!r}")
-    if time_limit is not None and not 0 < time_limit <= MAX_SECONDS:
-        raise ValueError(f"time_limit must be from 0 to {MAX_SECONDS:,} seconds, not {time_limit}")
-    Match(rules, hands, seed, duplicate, faults)  # refuses what cannot be played before work begins
+    if time_limit is not None and not (
+        isinstance(time_limit, int | float) and 0 < time_limit <= MAX_SECONDS
+    ):
+        raise ValueError(
+            f"time_limit must be seconds above 0, up to {MAX_SECONDS:,}, not {time_limit!r}"
+        )
+    _check(rules, hands, seed, duplicate, faults)
     parts = (
-        (first, min(_CHUNK, hands - first), rules, seed, duplicate, faults)
+        Match(rules, min(_CHUNK, hands - first), seed, duplicate, faults, first)
         for first in range(0, hands, _CHUNK)
     )
     if workers == 1:
@@ -289,9 +299,10 @@ def play_match(
     noted: list[Fault] = []
     forfeit = None
     with closing(played):
-        for part_results, part_faults, forfeit in played:
-            results += part_results
-            noted += part_faults
+        for part in played:
+            results += part.results
+            noted += part.faults
+            forfeit = part.forfeit
             if progress:
                 progress(len(results), hands)
             if forfeit is not None:
@@ -313,14 +324,8 @@ def _report(
     return MatchResult(len(results), total, mean, error, duplicate, winner, forfeit, tuple(faults))
 
 
-_Part = tuple[int, int, Rules, int, bool, str]
-_Played = tuple[list[int], list[Fault], Fault | None]
-
-
-def _play_part(askers: Sequence[Asker], part: _Part) -> _Played:
-    """Play some hands of a match, to their end or to a forfeit."""
-    first, hands, rules, seed, duplicate, faults = part
-    match = Match(rules, hands, seed, duplicate, faults, first)
+def _play_part(askers: Sequence[Asker], match: Match) -> Match:
+    """Play a match to its end or to a forfeit; returns it."""
     while (player := match.to_act) is not None:
         try:
             answer = askers[player].ask(match.number, match.observation(player))
@@ -328,12 +333,12 @@ def _play_part(askers: Sequence[Asker], part: _Part) -> _Played:
             match.fault(player, failure.kind, failure.sent)
         else:
             match.play(player, answer)
-    return match.results, match.faults, match.forfeit
+    return match
 
 
 def _play_here(
-    players: Sequence[Player], time_limit: float | None, parts: Iterator[_Part]
-) -> Generator[_Played, None, None]:
+    players: Sequence[Player], time_limit: float | None, parts: Iterator[Match]
+) -> Generator[Match, None, None]:
     with ExitStack() as stack:
         askers = [stack.enter_context(closing(Asker(player, time_limit))) for player in players]
         for part in parts:
@@ -344,8 +349,8 @@ def _play_here(
 
 
 def _play_in_processes(
-    players: Sequence[Player], time_limit: float | None, parts: Iterator[_Part], workers: int
-) -> Generator[_Played, None, None]:
+    players: Sequence[Player], time_limit: float | None, parts: Iterator[Match], workers: int
+) -> Generator[Match, None, None]:
     try:
         luggage = pickle.dumps((list(players), time_limit))
     except Exception as error:
@@ -360,7 +365,7 @@ def _play_in_processes(
                 "imported, guard a script by if __name__ == '__main__', or use workers=1"
             ) from None
         # Some parts are under way at any time, not all that there are: a match may be very long.
-        waiting: deque[Future[_Played]] = deque()
+        waiting: deque[Future[Match]] = deque()
         try:
             for part in parts:
                 waiting.append(_submit(pool, _play_in_worker, part))
@@ -373,6 +378,9 @@ def _play_in_processes(
                 "a process ended while it played: a player ended it, or memory did"
             ) from None
         finally:
+            if waiting:  # a forfeit or Ctrl-C: what is still being played is of no use
+                for process in list(pool._processes.values()):
+                    process.terminate()
             pool.shutdown(cancel_futures=True)
 
 
@@ -391,7 +399,7 @@ _askers: list[Asker] = []  # of a worker process
 
 
 def _start_worker(luggage: bytes) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers
     players, time_limit = pickle.loads(luggage)
     _askers[:] = [Asker(player, time_limit) for player in players]
 
@@ -401,5 +409,5 @@ def _has_players() -> bool:
     return bool(_askers)
 
 
-def _play_in_worker(part: _Part) -> _Played:
+def _play_in_worker(part: Match) -> Match:
     return _play_part(_askers, part)

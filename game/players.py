@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
+from .betting import Action
 from .hand import Observation
 
-Player = Callable[[Observation], str]
-"""Told what it may see, a player answers with the text of an action.
+Player = Callable[[Observation], str | Action]
+"""Told what it may see, a player answers with the text of an action (or the action).
 
 A player may have a method ``begin(hand)``: it is called with the number of the hand, from 0, before the
 player is asked anything in it.
@@ -84,7 +86,8 @@ class Asker:
                 begin_hand(self._player, hand)
             return self._player(observation)
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and self._time_limit is None:
+            ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            if isinstance(error, KeyboardInterrupt) and self._time_limit is None and not ignored:
                 raise  # the person's wish, not the player's
             return NoAnswer("exception", shown(error))
 

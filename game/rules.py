@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from math import nan
+from numbers import Integral
 from typing import Any
 
 from .cards import Deck
@@ -29,6 +30,13 @@ _ACPC_KEYS = (
     "limit",
     "nolimit",
 )
+
+
+def is_whole(value: Any, least: int, most: int | None = None) -> bool:
+    """Whether a value is a whole number (of Python or NumPy, no bool) in a range."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        return False
+    return bool(least <= value and (most is None or value <= most))
 
 
 _TUPLES = ("blinds", "stacks", "bet_sizes", "max_bets", "first_player", "board_cards")
@@ -92,6 +100,11 @@ class Rules:
         need(
             all(type(value) is int for value in counts), "cards, players and caps must be whole numbers"
         )
+        texts = (self.name, self.description)
+        need(
+            all(isinstance(t, str) and t.isprintable() for t in texts), "name and description are lines"
+        )
+        need(isinstance(self.blind_is_bet, bool), "blind_is_bet must be true or false")
         need(self.betting in ("limit", "no-limit"), "betting must be limit or no-limit")
         need(1 <= rounds <= 4, "there must be 1 to 4 rounds")
         need(min(self.board_cards) >= 0, "board cards cannot be negative")

@@ -22,6 +22,8 @@ def read_toml(path: str | Path, build: Callable[[dict[str, Any]], T]) -> T:
         return build(tomllib.loads(Path(path).read_text(encoding="utf-8-sig")))
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: its tables or lists are nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 

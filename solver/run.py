@@ -141,8 +141,11 @@ class SolveConfig:
 
     def identity(self) -> dict[str, Any]:
         """What must agree for a run to continue another one: everything but how long and how fast."""
+        rules = rules_value(self.rules)
+        if isinstance(rules, dict):  # two games of other names may have equal rules
+            rules = {key: value for key, value in rules.items() if key not in ("name", "description")}
         return {
-            "rules": rules_value(self.rules),
+            "rules": rules,
             "abstraction": self.abstraction.hash,
             "bets": self.bets,
             "scheme": self.scheme,
@@ -325,6 +328,17 @@ def _time_left(config: SolveConfig, iterations: int, seconds: float) -> float:
     return max(left, 0.0)
 
 
+def _difference(key: str, first: Any, second: Any) -> str:
+    """Where two values differ; of tables only the entries that do."""
+    if not (isinstance(first, dict) and isinstance(second, dict)):
+        return f"{key} is {first}, not {second}"
+    return ", ".join(
+        f"{key}.{entry} is {first.get(entry)}, not {second.get(entry)}"
+        for entry in sorted({*first, *second})
+        if first.get(entry) != second.get(entry)
+    )
+
+
 class _RunFolder:
     """The folder of a run: checks first, writes later."""
 
@@ -343,7 +357,7 @@ class _RunFolder:
             for key, value in config.identity().items():
                 if started_as[key] != value:
                     raise ValueError(
-                        f"{path} is another run: its {key} is {started_as[key]}, not {value}; "
+                        f"{path} is another run: its {_difference(key, started_as[key], value)}; "
                         "resume with its own config.toml"
                     )
             names = sorted(entry.name for entry in self._checkpoints.glob("[0-9]*"))

@@ -18,8 +18,9 @@ from ..abstraction.equity import Progress
 from ..game.betting import Action, Betting
 from ..game.cards import hand_index
 from ..game.hand import Hand, Observation
+from ..game.match import MAX_SEED
 from ..game.presets import PRESETS
-from ..game.rules import Rules
+from ..game.rules import Rules, is_whole
 from .betting_tree import BettingTree, betting_tree
 
 
@@ -151,30 +152,30 @@ _DRAWS = 0x64726177  # sets the draws of actions apart from those of the deals, 
 class StrategyPlayer:
     """A player for `play_match` that draws its actions from a strategy.
 
-    The draws of a hand depend on the seed, the number of the hand and the position alone: a match may be
-    played in parts, and two players may have the same seed.
+    Told when hands begin, as a match does, it draws by the seed, the number of the hand, the position and
+    the number of actions so far alone: a match may be played in parts, and two players may have the same
+    seed. Where nobody calls `begin`, it draws one number after the other.
 
-    Raises ValueError for a negative seed.
+    Raises ValueError for a seed that is not one of 0 to 2**32 - 1.
     """
 
     def __init__(self, strategy: Strategy | BuiltIn, seed: int = 0):
-        if seed < 0:
-            raise ValueError(f"the seed must not be negative, not {seed}")
+        if not is_whole(seed, 0, MAX_SEED):
+            raise ValueError(f"the seed must be a whole number from 0 to {MAX_SEED}, not {seed!r}")
         self.strategy, self.seed = strategy, seed
-        self._hand = 0
-        self._draws: dict[int, np.random.Generator] = {}  # by position
+        self.hand: int | None = None
+        self._stream = np.random.default_rng((seed, _DRAWS))
 
     def begin(self, hand: int) -> None:
         """Called when a hand begins, with its number."""
-        if hand != self._hand:
-            self._hand = hand
-            self._draws.clear()
+        self.hand = hand
 
     def __call__(self, observation: Observation) -> str:
-        position = observation.player
-        if position not in self._draws:
-            self._draws[position] = np.random.default_rng((self.seed, self._hand, position, _DRAWS))
-        draw = self._draws[position].random()
+        if self.hand is None:
+            draw = self._stream.random()
+        else:
+            place = observation.player, len(observation.betting.actions)
+            draw = np.random.default_rng((self.seed, self.hand, *place, _DRAWS)).random()
         text = ""
         for action, probability in self.strategy.probabilities(observation).items():
             if probability > 0:  # where rounding leaves a sliver, the last action that is ever taken

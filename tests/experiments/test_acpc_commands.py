@@ -247,7 +247,7 @@ def test_a_damaged_or_missing_game_file_is_named(tmp_path):
     game.write_text("GAMEDEF\nlimit\nnumPlayers = 3\nEND GAMEDEF\n")
     with pytest.raises(ValueError, match=r"broken\.game: .*only games of two players"):
         run_dealer(parsed(add_dealer_options, f"--rules {game} --hands 1"))
-    with pytest.raises(FileNotFoundError, match=r"none\.game"):
+    with pytest.raises(ValueError, match=r"cannot read .*none\.game: No such file"):
         run_dealer(parsed(add_dealer_options, f"--rules {tmp_path}/none.game --hands 1"))
 
 

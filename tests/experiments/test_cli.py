@@ -586,7 +586,7 @@ def test_a_match_of_more_hands_than_fit_into_memory_begins_at_once():
 
     with pytest.raises(KeyboardInterrupt):
         play_match([lambda seen: "fold"] * 2, preset("acpc-limit"), 10**18, progress=stop)
-    assert calls == [(256, 10**18)]
+    assert calls == [(64, 10**18)]
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
 

@@ -16,7 +16,7 @@ import pexpect
 import pytest
 from nashfold.experiments.cli import main
 from nashfold.experiments.history import History
-from nashfold.experiments.play import Session, _plain, _signed, read_action
+from nashfold.experiments.play import Session, _decimal, _signed, read_action
 from nashfold.game import Betting, IllegalAction, Match, new_hand, preset
 from nashfold.game.acpc import parse_match_state
 from nashfold.game.bonus import EXAMPLE, BonusBet
@@ -236,11 +236,20 @@ def test_json_is_the_only_thing_on_standard_output(tmp_path):
         (["random", "--rules", "casino-limit", "--bonus", "none.toml"], "cannot read none.toml"),
         (["random", "--rules", "leduc", "--stake", "1"], "--stake goes with casino-limit"),
         (["random", "--rules", "leduc", "--credits", "9"], "--credits goes with casino-limit"),
+        (
+            [
+                "random",
+                "--rules",
+                "nolimit;numPlayers 2;numRounds 1;stack 2 1;blind 2 1;numSuits 4;"
+                "numRanks 13;numHoleCards 2;numBoardCards 5",
+            ],
+            "there is nothing to play",
+        ),
         (["random", "--rules", "casino-limit", "--credits", "-5"], "a number from 0 to 1,000,000,000"),
         (["random", "--rules", "leduc", "--history", "."], "is no regular file"),
         (
             ["random", "--rules", "leduc", "--seed", "-1"],
-            "must be a whole number and not negative, not -1",
+            "the seed must be a whole number from 0 to 4294967295, not -1",
         ),
     ],
 )
@@ -280,11 +289,41 @@ def sit_down(history: History, out) -> Session:
     return Session(match, StrategyPlayer(BuiltIn("always-call")), history, "it", out=out)
 
 
-def test_files_that_were_there_are_never_removed(tmp_path):
-    path = tmp_path / "mine.phhs"
-    path.touch()
-    History(path, preset("acpc-limit")).discard_if_empty()
-    assert path.exists()
+def test_a_file_is_made_with_the_first_hand_and_made_again_if_it_is_gone(tmp_path):
+    hand = new_hand(preset("acpc-limit"), seed=1).play("fold")
+    history = History(tmp_path / "mine.phhs", preset("acpc-limit"))
+    assert not history.path.exists()
+    for _ in range(2):
+        history.add(hand, ("you", "it"), 0)
+        assert list(tomllib.loads(history.path.read_text("utf-8"))) == ["1"]
+        history.path.unlink()
+
+
+def test_a_hand_that_cannot_be_written_is_told_all_the_same(tmp_path, monkeypatch):
+    class Full(History):
+        def add(self, *arguments, **fields) -> None:
+            raise OSError(28, "No space left on device")
+
+    history, out = Full(tmp_path / "mine.phhs", preset("acpc-limit")), io.StringIO()
+    monkeypatch.setattr("builtins.input", lambda prompt="": "c")
+    with pytest.raises(OSError, match="No space left"):
+        sit_down(history, out).run()
+    assert "This hand: " in out.getvalue()
+
+
+def test_what_the_bonus_has_settled_counts_for_a_person_who_leaves(tmp_path, monkeypatch):
+    history, out = History(tmp_path / "mine.phhs", preset("casino-limit")), io.StringIO()
+    answers = iter(["5", "c", "q"])
+    monkeypatch.setattr("builtins.input", lambda prompt="": next(answers))
+    match = Match(history_rules := preset("casino-limit"), seed=3)
+    player = StrategyPlayer(BuiltIn("always-call"))
+    session = Session(match, player, history, "it", BonusBet(EXAMPLE), 100, out)
+    session.run()
+    (kept,) = tomllib.loads(history.path.read_text("utf-8")).values()
+    assert history_rules.name == kept["_rules"]
+    (flop,) = kept["_bonus_profits"]
+    assert session.report()["bonus"] == flop != 0
+    assert session.report()["credits"] == 100 + flop
 
 
 def test_a_file_without_a_last_line_break_is_continued(tmp_path):
@@ -352,7 +391,7 @@ def test_bonus_cards_that_the_hand_did_not_come_to_are_shown_and_kept(tmp_path, 
     profits = [2 * profit for profit in EXAMPLE.profits(hole, board).values()]
     assert kept["_bonus_profits"] == profits
     assert (
-        f"Bonus: {_signed(sum(profits))}. Balance: {_plain(98 + sum(profits))} credits."
+        f"Bonus: {_signed(sum(profits))}. Balance: {_decimal(98 + sum(profits))} credits."
         in out.getvalue()
     )
 
@@ -363,7 +402,7 @@ def test_bonus_cards_that_the_hand_did_not_come_to_are_shown_and_kept(tmp_path, 
      ("5000026.3325", "5,000,026.3325"), ("3000007.5", "3,000,007.5"), ("-1000000", "-1,000,000")],
 )  # fmt: skip
 def test_balances_are_written_with_all_their_digits(value, text):
-    assert _plain(Fraction(value)) == text
+    assert _decimal(Fraction(value)) == text
 
 
 def test_a_stray_byte_is_a_bad_answer(tmp_path):

@@ -380,11 +380,13 @@ def test_timed_matches_give_the_same_result_and_leave_no_thread():
     ("change", "message"),
     [
         ({"faults": "ignore"}, "faults must be one of forfeit, fold, not 'ignore'"),
-        ({"time_limit": 0}, "time_limit must be from 0 to 1,000,000 seconds, not 0"),
+        ({"time_limit": 0}, "time_limit must be seconds above 0, up to 1,000,000, not 0"),
         ({"workers": 0}, "workers must be a whole number from 1 to 1024, not 0"),
-        ({"seed": -1}, "the seed must be a whole number and not negative, not -1"),
-        ({"seed": None}, "the seed must be a whole number and not negative, not None"),
-        ({"time_limit": float("inf")}, "time_limit must be from 0 to 1,000,000 seconds, not inf"),
+        ({"seed": -1}, "the seed must be a whole number from 0 to 4294967295, not -1"),
+        ({"seed": None}, "the seed must be a whole number from 0 to 4294967295, not None"),
+        ({"time_limit": float("inf")}, "time_limit must be seconds above 0, up to 1,000,000, not inf"),
+        ({"seed": 2**32}, "the seed must be a whole number from 0 to 4294967295, not 4294967296"),
+        ({"time_limit": "x"}, "time_limit must be seconds above 0, up to 1,000,000, not 'x'"),
         ({"hands": 2.5}, "hands must be a positive number, not 2.5"),
         ({"rules": "kuhn"}, "rules must be Rules, such as preset"),
     ],
@@ -515,7 +517,7 @@ def test_a_match_played_by_processes_has_the_same_result(duplicate):
         [careful, eager], SHORT, 600, 3, duplicate, lambda *call: calls.append(call), workers=2
     )
     assert shared == alone
-    assert calls == [(256, 600), (512, 600), (600, 600)]
+    assert calls == [(min(done, 600), 600) for done in range(64, 664, 64)]
 
 
 def forfeits_late(observation: Observation) -> str:
@@ -528,7 +530,7 @@ def forfeits_late(observation: Observation) -> str:
 def test_the_first_forfeit_of_any_process_ends_the_match():
     alone = play_match([forfeits_late, caller], SHORT, 1500, seed=2)
     assert alone.forfeit is not None
-    assert 256 < alone.hands < 1500
+    assert 64 < alone.hands < 1500
     assert play_match([forfeits_late, caller], SHORT, 1500, seed=2, workers=2) == alone
 
 
@@ -541,6 +543,47 @@ def ends_its_process(observation: Observation) -> str:
     if multiprocessing.parent_process() is not None:
         os._exit(1)
     return caller(observation)
+
+
+class Slow:
+    """Against the rules at once with certain cards, else it thinks for ever."""
+
+    def __init__(self, hole: tuple[int, ...]):
+        self.hole = hole
+
+    def __call__(self, observation: Observation) -> str:
+        if observation.hole == self.hole:
+            return "nonsense"
+        time.sleep(3600)
+        return "fold"
+
+
+def test_a_forfeit_ends_the_processes_that_still_play():
+    first = Match(SHORT, 1, seed=2).hand.hole[1]  # the button acts first
+    result = play_match([Slow(first), Slow(first)], SHORT, 600, seed=2, workers=2)
+    assert result.forfeit is not None
+    assert (result.forfeit.hand, result.hands) == (0, 0)
+
+
+def interrupts(observation: Observation) -> str:
+    raise KeyboardInterrupt
+
+
+def test_a_player_who_interrupts_in_a_process_is_at_fault():
+    result = play_match([interrupts, caller], SHORT, 2, seed=1, workers=2, faults="fold")
+    assert {fault.kind for fault in result.faults} == {"exception"}
+
+
+def test_an_action_that_is_none_is_at_fault():
+    class Odd(Action):
+        @property
+        def kind(self):
+            raise ValueError("odd")
+
+    odd = object.__new__(Odd)
+    result = play_match([caller, lambda seen: odd], MATCH, 3, seed=1)
+    assert result.forfeit is not None
+    assert result.forfeit.kind == "illegal action"
 
 
 def test_a_player_who_ends_its_process_is_no_fault_of_the_script():
@@ -572,7 +615,7 @@ def test_a_match_has_two_players(count):
 def test_progress_is_reported_now_and_then():
     calls = []
     play_match([folder, folder], SHORT, 600, progress=lambda *call: calls.append(call))
-    assert calls == [(256, 600), (512, 600), (600, 600)]
+    assert calls == [(min(done, 600), 600) for done in range(64, 664, 64)]
 
 
 def test_a_long_match_finds_the_value_within_its_standard_error():

@@ -225,6 +225,10 @@ def test_faulty_definitions_are_refused_by_name(old, new, message):
         {"num_hole_cards": 3},
         {"max_bets": (1.5, 4, 4, 4)},
         {"num_ranks": 13.0},
+        {"blind_is_bet": "false"},
+        {"name": "a\nb"},
+        {"name": ["a"]},
+        {"description": 7},
         {"board_cards": (0, 3.0, 1, 1)},
     ],
 )

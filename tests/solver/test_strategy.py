@@ -6,7 +6,7 @@ import numpy as np
 import pyspiel
 import pytest
 from nashfold.abstraction.arrays import load_arrays, save_arrays
-from nashfold.game import Action, new_hand, preset
+from nashfold.game import Action, new_hand, play_match, preset
 from nashfold.solver import BUILT_INS, BuiltIn, Strategy, StrategyPlayer, betting_tree, open_strategy
 from strategies import random_strategy
 
@@ -184,35 +184,28 @@ def test_a_strategy_travels_to_another_process_with_what_it_knows(source):
     assert len(pickle.dumps(strategy.abstraction)) < 5_000  # opened from the cache, not sent
 
 
-def test_a_strategys_draws_depend_on_seed_hand_and_position_alone():
+def test_a_draw_depends_on_seed_hand_position_and_actions_so_far_alone():
     player = StrategyPlayer(BuiltIn("random"), seed=1)
-    hand = new_hand(preset("short-nolimit"), seed=3)
-    views = {1: hand.observation(1), 0: hand.play("call").observation(0)}
+    hand = new_hand(preset("acpc-limit"), seed=3)
+    views = [hand.observation(1), hand.play("call").observation(0)]
 
-    def draws(number: int, position: int = 1) -> list[str]:
-        player.begin(number + 100)
-        player.begin(number)
-        return [player(views[position]).partition(":")[0] for _ in range(60)]
+    def draws(seed: int, view: int) -> list[str]:
+        player = StrategyPlayer(BuiltIn("random"), seed)
+        found = []
+        for number in range(300):
+            player.begin(number)
+            found.append(player(views[view]).partition(":")[0])
+            assert player(views[view]).partition(":")[0] == found[-1]
+        return found
 
-    assert draws(0) == draws(0) != draws(1)
-    assert len({*draws(0)}) == 3
-    # The player at the other position draws independently, from a stream of his own.
-    raises = [[text == "raise-to" for text in draws(0, position)] for position in (0, 1)]
-    assert 0.2 < np.mean(np.equal(*raises)) < 0.8
-
-
-def test_a_hand_that_begins_for_both_seats_of_one_player_goes_on():
-    player = StrategyPlayer(BuiltIn("random"), seed=1)
-    view = new_hand(preset("short-nolimit"), seed=3).observation(1)
-    player.begin(4)
-    expected = [player(view) for _ in range(40)]
-    player.begin(5)
-    player.begin(4)
-    found = []
-    for _ in range(40):
-        found.append(player(view))
-        player.begin(4)
-    assert found == expected
+    assert draws(1, 0) == draws(1, 0) != draws(2, 0)
+    counts = Counter(draws(1, 0))
+    assert set(counts) == {"fold", "call", "raise-to"}
+    assert min(counts.values()) > 60
+    player.begin(7)
+    match = [player(views[0]), play_match([player, player], preset("acpc-limit"), 1).winnings]
+    player.begin(7)
+    assert match == [player(views[0]), play_match([player, player], preset("acpc-limit"), 1).winnings]
 
 
 def test_draws_of_actions_are_no_draws_of_the_deals():
@@ -256,5 +249,5 @@ def test_two_players_of_one_seed_are_independent():
 
 
 def test_a_negative_seed_is_refused():
-    with pytest.raises(ValueError, match="seed must not be negative, not -1"):
+    with pytest.raises(ValueError, match="seed must be a whole number from 0 to 4294967295, not -1"):
         StrategyPlayer(BuiltIn("random"), seed=-1)
