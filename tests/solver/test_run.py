@@ -46,7 +46,9 @@ def test_rules_of_ones_own_are_kept_in_full(tmp_path):
     assert SolveConfig.from_toml(tmp_path / "run" / "config.toml") == config
     assert Strategy.load(tmp_path / "run").rules == rules
     other = replace(config, rules=replace(rules, bet_sizes=(2, 2, 2)))
-    with pytest.raises(ValueError, match=r"its rules\.bet_sizes is \[2, 2, 4\], not \[2, 2, 2\]; resume"):
+    with pytest.raises(
+        ValueError, match=r"its rules\.bet_sizes is \[2, 2, 4\], not \[2, 2, 2\]; resume"
+    ):
         solve(other, tmp_path / "run", resume=True)
 
 
