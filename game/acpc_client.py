@@ -135,7 +135,8 @@ class _Seat:
         if view.to_act != view.player:
             return None
         try:
-            action = Action.parse(self.player(view))
+            answer = self.player(view)
+            action = answer if isinstance(answer, Action) else Action.parse(answer)
             view.betting.play(action)
         except IllegalAction as error:
             raise IllegalAction(f"hand {number}: {error}") from None

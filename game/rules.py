@@ -36,7 +36,7 @@ def is_whole(value: Any, least: int, most: int | None = None) -> bool:
     """Whether a value is a whole number (of Python or NumPy, no bool) in a range."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         return False
-    return bool(least <= value and (most is None or value <= most))
+    return least <= int(value) and (most is None or int(value) <= most)
 
 
 _TUPLES = ("blinds", "stacks", "bet_sizes", "max_bets", "first_player", "board_cards")
