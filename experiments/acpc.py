@@ -19,8 +19,8 @@ from ..game.acpc_client import play_acpc
 from ..game.acpc_dealer import Dealer, DealerResult
 from ..game.hand import new_hand
 from ..game.rules import Rules
+from .options import given_rules, read_rules_option
 from .progress import counting_bar
-from .rules_option import read_rules_option
 
 if TYPE_CHECKING:
     from ..solver.strategy import BuiltIn, Strategy
@@ -42,8 +42,7 @@ def run_acpc(options: argparse.Namespace) -> dict[str, Any]:
     """
     from ..solver.strategy import StrategyPlayer, playing_strategy
 
-    given = None if options.rules is None else read_rules_option(options.rules)
-    strategy, rules = playing_strategy(options.strategy, given)
+    strategy, rules = playing_strategy(options.strategy, given_rules(options))
     _warm_up(strategy, rules)
     player = StrategyPlayer(strategy, options.seed)
     with tqdm(desc="match", unit=" hands", file=sys.stderr, leave=False) as bar:

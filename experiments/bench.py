@@ -44,6 +44,14 @@ def _best_seconds(call: Callable[[], Any], repeats: int = 5) -> float:
     return min(times)
 
 
+def _iterations_per_second(solver: Any, iterations: int) -> float:
+    """Speed of a solver of OpenSpiel."""
+    started = perf_counter()
+    for _ in range(iterations):
+        solver.run_iteration()
+    return iterations / (perf_counter() - started)
+
+
 def _strength() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     order = rng.random((1_000_000, 52), dtype=np.float32)
@@ -96,17 +104,11 @@ def _mccfr() -> dict[str, Any]:
     game = pyspiel.universal_poker.load_universal_poker_from_acpc_gamedef(rules.to_acpc())
     peer = pyspiel.ExternalSamplingMCCFRSolver(game, seed=1)
 
-    def peer_speed() -> float:
-        started = perf_counter()
-        for _ in range(2000):
-            peer.run_iteration()
-        return 2000 / (perf_counter() - started)
-
-    before = peer_speed()
+    before = _iterations_per_second(peer, 2000)
     started = perf_counter()
     solver.run(12 * CHUNK)
     ours = 12 * CHUNK / (perf_counter() - started)
-    theirs = (before + peer_speed()) / 2
+    theirs = (before + _iterations_per_second(peer, 2000)) / 2
     return {
         "iterations_per_second": ours,
         "peer_iterations_per_second": theirs,
@@ -165,12 +167,8 @@ def _openspiel() -> dict[str, Any]:
 
     def speed(name: str) -> float:
         solver = pyspiel.ExternalSamplingMCCFRSolver(pyspiel.load_game(name), seed=1)
-        for _ in range(5_000):  # the cache fills
-            solver.run_iteration()
-        started = perf_counter()
-        for _ in range(20_000):
-            solver.run_iteration()
-        return 20_000 / (perf_counter() - started)
+        _iterations_per_second(solver, 5_000)  # the cache fills
+        return _iterations_per_second(solver, 20_000)
 
     theirs, ours = speed("leduc_poker"), speed("cached_tree(game=python_holdem(rules=leduc))")
     return {

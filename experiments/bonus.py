@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..game.bonus import EXAMPLE, INTERVALS, PayTable
 from ..game.bonus_return import BonusReturn, bonus_return
 from ..game.rules import Rules
+from .options import read_flops_option, read_rules_option
 from .progress import counting_bar
-from .rules_option import read_rules_option
 
 if TYPE_CHECKING:
     from ..solver.scoring.bonus import StrategyBonusReturn
@@ -93,11 +93,7 @@ def _strategy_return(
     from ..solver.scoring.bonus import strategy_bonus_return
     from ..solver.strategy import BUILT_INS, open_strategy
 
-    flops: str | int = options.flops or "all"
-    if flops != "all":
-        if not str(flops).isdecimal() or int(flops) < 1:
-            raise ValueError(f"--flops takes all or a positive number, not {flops!r}")
-        flops = int(flops)
+    flops = read_flops_option(options.flops or "all")
     # A built-in strategy plays any game; others say what they are for.
     name = options.rules or (DEFAULT_RULES if options.strategy in BUILT_INS else None)
     strategy = open_strategy(options.strategy, None if name is None else read_rules_option(name))

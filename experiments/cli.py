@@ -18,12 +18,11 @@ from typing import Any, NoReturn
 
 from ..game.match import play_match
 from ..game.presets import PRESETS, preset, preset_readings
-from ..game.rules import Rules
 from .acpc import add_acpc_options, add_dealer_options, run_acpc, run_dealer
 from .bonus import add_bonus_options, run_bonus
+from .options import given_rules, read_flops_option
 from .play import add_play_options, run_play
 from .progress import counting_bar, solve_bar, stage_bar
-from .rules_option import read_rules_option
 
 
 class _Parser(argparse.ArgumentParser):
@@ -203,12 +202,8 @@ def _score(options: argparse.Namespace) -> Any:
         raise ValueError(f"method {options.method} is not available: use {known}")
     if options.cluster is not None:
         raise ValueError("--cluster is not available yet: score on this machine with --flops N")
-    flops: str | int = options.flops
-    if flops != "all":
-        if not str(flops).isdecimal() or int(flops) < 1:
-            raise ValueError(f"--flops takes all or a positive number, not {flops!r}")
-        flops = int(flops)
-    strategy = open_strategy(options.strategy, _rules(options))
+    flops = read_flops_option(options.flops)
+    strategy = open_strategy(options.strategy, given_rules(options))
     with counting_bar("best response", "flops") as progress:
         result = best_response(strategy, flops, options.seed, threads=options.threads, progress=progress)
     if not options.json:
@@ -222,7 +217,7 @@ def _score(options: argparse.Namespace) -> Any:
 def _match(options: argparse.Namespace) -> Any:
     from ..solver.strategy import BUILT_INS, StrategyPlayer, playing_strategy
 
-    rules = _rules(options)
+    rules = given_rules(options)
     opened = {}
     for source in sorted((options.a, options.b), key=lambda source: source in BUILT_INS):
         # A built-in strategy plays any game: that of the other one, which comes first here.
@@ -258,10 +253,6 @@ def _bench(options: argparse.Namespace) -> Any:
         if not options.json:
             print(f"{row['name']:16} {row['result']}", flush=True)
     return {"rows": rows}
-
-
-def _rules(options: argparse.Namespace) -> Rules | None:
-    return None if options.rules is None else read_rules_option(options.rules)
 
 
 def _plain(value: Any) -> Any:

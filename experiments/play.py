@@ -24,10 +24,10 @@ from ..game.events import Event, hand_events
 from ..game.hand import Hand
 from ..game.match import Match
 from ..game.players import begin_hand
-from ..game.presets import BONUS_GAMES, MATCH_HANDS, rules_value
+from ..game.presets import BONUS_GAMES, MATCH_HANDS, preset_name
 from ..game.strength import CATEGORIES, CATEGORY_TOP, hand_strength
 from .history import History
-from .rules_option import read_rules_option
+from .options import given_rules
 
 YOU = 0  # the person is the first player of the match: in the big blind first
 NO_END = 10**9
@@ -62,14 +62,12 @@ def run_play(options: argparse.Namespace) -> dict[str, Any]:
     """
     from ..solver.strategy import StrategyPlayer, playing_strategy
 
-    given = None if options.rules is None else read_rules_option(options.rules)
-    opponent, rules = playing_strategy(options.strategy, given)
+    opponent, rules = playing_strategy(options.strategy, given_rules(options))
     if Betting.start(rules).is_over:
         raise ValueError("there is nothing to play: the blinds put a player all-in before anybody acts")
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         raise ValueError("a table needs standard input and output: a terminal, or files")
-    value = rules_value(rules)
-    game = value if isinstance(value, str) else None  # the preset
+    game = preset_name(rules)
     hands = MATCH_HANDS.get(game or "", NO_END) if options.hands is None else options.hands
     bet = _bonus_bet(game, options)
     seed = secrets.randbits(32) if options.seed is None else options.seed
@@ -164,7 +162,9 @@ class Session:
         self.bet, self.credits, self.out = bet, Fraction(credit), out
         self.bonus = Fraction(0)
         self.stopped = False
-        self._open: tuple[Hand, int] | None = None  # the hand in play with its number, not kept yet
+        self._open: tuple[Hand, int] | None = (
+            None  # the hand in play and the person's position, not kept yet
+        )
         self._shown = 0  # events of the hand that were told already
         self._told: dict[str, Fraction] = {}  # intervals of the bonus that were told already
         self._waiting = self._signalled = False
@@ -217,18 +217,19 @@ class Session:
 
     def _play_hand(self) -> None:
         match, number = self.match, self.match.number
+        position = match.position(YOU)
         self._shown, self._told = 0, {}
         seats = (
             ("the big blind", "the button") if len({*match.rules.blinds}) == 2 else ("first", "second")
         )
-        self._say(f"\nHand {number + 1}: you are {seats[match.position(YOU)]}.")
+        self._say(f"\nHand {number + 1}: you are {seats[position]}.")
         if self.bet is not None:
             self._ask_stake(self.bet)
         begin_hand(self.opponent, number)
         hand = match.hand
         while not hand.is_over:
-            self._open = hand, number
-            self._tell(hand, number)
+            self._open = hand, position
+            self._tell(hand, position)
             player = match.to_act
             assert player is not None
             if player == YOU:
@@ -236,30 +237,29 @@ class Session:
             else:
                 hand = match.play(player, self.opponent(match.observation(player)))
         try:
-            self._keep(hand, number)
+            self._keep(hand, position)
         finally:  # where it cannot be written, the person is told at least
-            self._tell(hand, number)
-            self._settle(hand, number)
+            self._tell(hand, position)
+            self._settle(hand, position)
 
-    def _settle(self, hand: Hand, number: int) -> None:
-        chips = hand.winnings[self._position(number)]
+    def _settle(self, hand: Hand, position: int) -> None:
+        chips = hand.winnings[position]
         text = f"This hand: {chips:+,}. In all: {self.match.match_chips[YOU]:+,} chips."
         if self.bet is not None:
-            won = self._settle_bonus(hand, number)
+            won = self._settle_bonus(hand, position)
             self.credits += chips
             text += f" Bonus: {_signed(won)}. Balance: {_decimal(self.credits)} credits."
         self._say(text)
 
-    def _settle_bonus(self, hand: Hand, number: int) -> Fraction:
+    def _settle_bonus(self, hand: Hand, position: int) -> Fraction:
         """Credits of the intervals that are settled, added to the balance."""
         assert self.bet is not None
-        won = sum(self.bet.profits(hand, self._position(number)).values(), Fraction())
+        won = sum(self.bet.profits(hand, position).values(), Fraction())
         self.bonus += won
         self.credits += won
         return won
 
-    def _keep(self, hand: Hand, number: int) -> None:
-        position = self._position(number)
+    def _keep(self, hand: Hand, position: int) -> None:
         names = (self.names[position], self.names[1 - position])
         fields: dict[str, Any] = {}
         if self.bet is not None:
@@ -270,9 +270,6 @@ class Session:
             fields["_bonus_board"] = format_cards(self.bet.board(hand, position))
         self._open = None
         self.history.add(hand, names, position, **fields)
-
-    def _position(self, number: int) -> int:
-        return (YOU + number) % 2
 
     # What is told ---------------------------------------------------------------------------------
 
@@ -289,9 +286,8 @@ class Session:
         if self.bet is not None:
             self._say(f"Bonus {_signed(self.bonus)}; balance {_decimal(self.credits)} credits.")
 
-    def _tell(self, hand: Hand, number: int) -> None:
+    def _tell(self, hand: Hand, position: int) -> None:
         """Say what has happened since the last call."""
-        position = self._position(number)
         events = hand_events(hand, position)
         board: tuple[int, ...] = ()
         for count, event in enumerate(events):

@@ -173,7 +173,7 @@ class Match:
         self.faults.append(fault)
         if not self._folds:
             self.forfeit = fault
-        if not self._folds or player != self.to_act:
+        if player != self.to_act:  # nobody is to act after a forfeit
             return self.hand
         # The first of the passive actions is the fold, or the check where nothing is owed.
         return self._go_on(self.hand.play(betting.passive_actions()[0]))

@@ -27,7 +27,7 @@ from .betting import FOLD, Betting
 from .cards import format_cards, parse_cards
 from .events import hand_events
 from .hand import Hand, new_hand
-from .presets import PRESETS, preset
+from .presets import PRESETS, preset, preset_name
 from .rules import Rules
 from .toml_file import toml_value
 
@@ -100,9 +100,8 @@ def phh_text(
         document["players"] = list(players)
     if hand.is_over:
         document |= _result_fields(hand)
-    document["_rules"] = (
-        "custom" if rules.name in PRESETS and preset(rules.name) != rules else rules.name
-    )
+    changed = rules.name in PRESETS and preset_name(rules) is None
+    document["_rules"] = "custom" if changed else rules.name
     if rules.max_bets is not None:
         document["_max_bets"] = rules.max_bets
     if rules.cap_counts != "round":
@@ -230,7 +229,7 @@ def _read_rules(document: Mapping[str, Any]) -> Rules:
         name=str(document.get("_rules", "custom")),
     )
     _rules_fields(rules)
-    return preset(rules.name) if rules.name in PRESETS and preset(rules.name) == rules else rules
+    return rules if (known := preset_name(rules)) is None else preset(known)
 
 
 # Actions and results ----------------------------------------------------------------------------

@@ -207,12 +207,15 @@ def parse_rules(text: str) -> Rules:
     return Rules.from_acpc(text) if len(text.replace(";", " ").split()) > 1 else preset(text)
 
 
+def preset_name(rules: Rules) -> str | None:
+    """The name of the preset that the rules are, by name and in every field that counts."""
+    return rules.name if _PRESETS.get(rules.name) == rules else None
+
+
 def rules_value(rules: Rules) -> str | dict[str, Any]:
     """Rules as a value in a TOML or JSON file: a preset's name, or a table of the fields of `Rules`."""
-    if _PRESETS.get(rules.name) == rules:
-        return rules.name
     fields = rules.to_dict().items()
-    return {
+    return preset_name(rules) or {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in fields
         if value is not None
@@ -233,7 +236,7 @@ def rules_text(rules: Rules) -> str:
 
     Raises ValueError where an ACPC definition cannot express the rules.
     """
-    if _PRESETS.get(rules.name) == rules:
-        return rules.name
+    if (name := preset_name(rules)) is not None:
+        return name
     lines = rules.to_acpc().replace(" =", "").splitlines()
     return ";".join(lines[1:-1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,7 @@ from ...game.statistics import standard_error
 from ..lanes import FLOATS
 from ..public_tree import Deal, Scratch, Walk
 from ..strategy import Strategy, open_strategy
-from .sampling import BoardProgress, draw_flops
+from .sampling import BoardProgress, draw_flops, num_threads
 
 
 @dataclass(frozen=True)
@@ -224,10 +223,7 @@ def _walk_boards(
     walks: list[Walk], deals: list[Deal], threads: int | None
 ) -> Iterator[list[np.ndarray]]:
     """For each board the values of every walk, in the order of the boards whatever the threads."""
-    if threads is None:
-        threads = os.cpu_count() or 1
-    elif threads < 1:
-        raise ValueError(f"threads must be a positive number, not {threads}")
+    threads = num_threads(threads)
     free: SimpleQueue[list[Scratch]] = SimpleQueue()
     stop = threading.Event()
     for _ in range(min(threads, len(deals))):

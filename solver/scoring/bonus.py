@@ -10,7 +10,6 @@ that deal's boards are not visited one by one.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from ..betting_tree import FOLD, BettingTree
 from ..lanes import LANES, load, splat, store
 from ..public_tree import Deal, canonical_deals, reachable_nodes
 from ..strategy import Strategy, open_strategy
-from .sampling import BoardProgress, draw_flops
+from .sampling import BoardProgress, draw_flops, num_threads
 
 
 @dataclass(frozen=True)
@@ -157,11 +156,7 @@ def _over_flops(
     positions: list[_Position], deals: list[Deal], threads: int | None
 ) -> Iterator[list[np.ndarray]]:
     """For each flop the means of each position, in the order of the flops whatever the threads."""
-    if threads is None:
-        threads = os.cpu_count() or 1
-    elif threads < 1:
-        raise ValueError(f"threads must be a positive number, not {threads}")
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(num_threads(threads)) as pool:
         try:
             yield from pool.map(lambda deal: [position.means(deal) for position in positions], deals)
         except BaseException:

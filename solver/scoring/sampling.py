@@ -1,7 +1,8 @@
-"""Flops drawn by weight, for scores that walk some of them."""
+"""Which flops a score walks, drawn by weight or all, and with how many threads."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,18 @@ MAX_FLOPS = 1_000_000
 
 BoardProgress = Callable[[int, int], None]
 """Called with the boards done and the boards in all."""
+
+
+def num_threads(threads: int | None) -> int:
+    """Threads to walk flops with: as many as there are cores where it is left open.
+
+    Raises ValueError for less than one.
+    """
+    if threads is None:
+        return os.cpu_count() or 1
+    if threads < 1:
+        raise ValueError(f"threads must be a positive number, not {threads}")
+    return threads
 
 
 def draw_flops(orbits: np.ndarray, flops: str | int, seed: int) -> tuple[np.ndarray, np.ndarray | None]:

@@ -21,6 +21,7 @@ from nashfold.game import PRESETS, Betting, Rules, preset
 from nashfold.game.presets import rules_text
 
 pyspiel = pytest.importorskip("pyspiel")
+universal_poker = importlib.import_module("universal").universal_poker
 holdem = importlib.import_module("nashfold.game.openspiel")
 observation = pytest.importorskip("open_spiel.python.observation")
 
@@ -45,33 +46,6 @@ GAMES = [
 def definition(rules: Rules) -> str:
     """The value of the parameter `rules` in words of the ACPC server, for rules of any name."""
     return rules_text(replace(rules, name="custom"))
-
-
-def universal_poker(rules: Rules, bets: str = "fullgame"):
-    """OpenSpiel's C++ game of the same rules."""
-
-    def row(values) -> str:
-        return " ".join(map(str, values))
-
-    parameters = {
-        "betting": rules.betting.replace("-", ""),
-        "numPlayers": 2,
-        "numRounds": rules.num_rounds,
-        "blind": row(rules.blinds),
-        "firstPlayer": row(player + 1 for player in rules.first_player),
-        "numSuits": rules.num_suits,
-        "numRanks": rules.num_ranks,
-        "numHoleCards": rules.num_hole_cards,
-        "numBoardCards": row(rules.board_cards),
-        "bettingAbstraction": bets,
-    }
-    if rules.betting == "limit":
-        parameters["bettingAbstraction"] = "fcpa"
-        parameters["raiseSize"] = row(rules.bet_sizes)
-        parameters["maxRaises"] = row(rules.max_raises(i) for i in range(rules.num_rounds))
-    else:
-        parameters["stack"] = row(rules.stacks)
-    return pyspiel.load_game("universal_poker", parameters)
 
 
 def deal(game, hole=("AsKd", "7h7c"), board="QhJc2s4d5d", actions=()):

@@ -6,6 +6,7 @@ other program does differently.
 
 from __future__ import annotations
 
+import importlib
 import random
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 from nashfold.game import Action, Betting, Hand, Rules, format_cards, new_hand, preset
 
 pyspiel = pytest.importorskip("pyspiel")
+universal_poker = importlib.import_module("universal").universal_poker
 
 
 def with_stacks(name: str, big_blind: int, small_blind: int) -> Rules:
@@ -51,17 +53,6 @@ def choose(hand: Hand, rng: random.Random, mood: float) -> Action:
 
 
 # universal_poker --------------------------------------------------------------------------------
-
-
-def universal_poker(rules: Rules):
-    """OpenSpiel's game of the same rules, read from the same ACPC definition."""
-    if rules.cap_counts == "player":  # raises alternate: n by each player are 2n by both
-        assert rules.max_bets is not None
-        assert not rules.blind_is_bet
-        rules = replace(rules, cap_counts="round", max_bets=tuple(2 * cap for cap in rules.max_bets))
-    game = pyspiel.universal_poker.load_universal_poker_from_acpc_gamedef(rules.to_acpc())
-    bets = "fcpa" if rules.betting == "limit" else "fullgame"
-    return pyspiel.load_game("universal_poker", game.get_parameters() | {"bettingAbstraction": bets})
 
 
 def action_id(hand: Hand, action: Action) -> int:

@@ -1,7 +1,8 @@
-"""The option --rules of the commands."""
+"""Options that several commands have."""
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,3 +24,17 @@ def read_rules_option(text: str) -> Rules:
         raise ValueError(f"cannot read {text}: {error.strerror}") from None
     except ValueError as error:
         raise ValueError(f"{text}: {error}") from None
+
+
+def given_rules(options: argparse.Namespace) -> Rules | None:
+    """The rules of the option --rules, None where it is left out."""
+    return None if options.rules is None else read_rules_option(options.rules)
+
+
+def read_flops_option(text: str) -> str | int:
+    """The option --flops: "all" or a positive number; ValueError for anything else."""
+    if text == "all":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"--flops takes all or a positive number, not {text!r}")
+    return int(text)
