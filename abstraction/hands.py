@@ -83,12 +83,10 @@ class CanonicalHands:
         return rows, hands.reshape(numbers.shape)
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """[board_row, hand, ...]: values [canonical_hand, ...] of every hand, 0 for dead hands."""
-        flat = values.reshape(len(values), -1)
-        deck = self.boards.deck
-        out = np.zeros((len(self.boards), deck.num_hands, flat.shape[1]), values.dtype)
-        _spread(flat, *self._arrays(), self.first, out)
-        return out.reshape(*out.shape[:2], *values.shape[1:])
+        """[board_row, hand]: the values [canonical_hand] of all hands, 0 for dead ones."""
+        out = np.zeros((len(self.boards), self.boards.deck.num_hands), values.dtype)
+        _spread(values, *self._arrays(), self.first, out)
+        return out
 
     def gather(self, table: np.ndarray) -> np.ndarray:
         """[canonical_hand]: entries of a table [board_row, hand]."""
