@@ -1,20 +1,19 @@
 """What a strategy treats as the same: suits, hands, bet sizes."""
 
 from .boards import Boards, canonical_boards
-from .buckets import (
-    AbstractionConfig,
-    CardAbstraction,
-    RoundConfig,
-    build_abstraction,
-    trivial_abstraction,
-)
+from .buckets import CardAbstraction
+from .build import build_abstraction, trivial_abstraction
+from .config import AbstractionConfig, RoundConfig
+from .hands import CanonicalHands, canonical_hands
 
 __all__ = [
     "AbstractionConfig",
     "Boards",
+    "CanonicalHands",
     "CardAbstraction",
     "RoundConfig",
     "build_abstraction",
     "canonical_boards",
+    "canonical_hands",
     "trivial_abstraction",
 ]

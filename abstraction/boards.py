@@ -88,10 +88,7 @@ class Boards:
     @property
     def hands_alive(self) -> np.ndarray:
         """bool [board_row, hand]: whether the hand shares no card with the board."""
-        first, second = self.deck.hand_cards.T
-        on_board = np.zeros((len(self), self.deck.size), bool)
-        np.put_along_axis(on_board, self.cards, True, axis=1)
-        return ~(on_board[:, first] | on_board[:, second])
+        return hands_alive(self.deck, self.cards)
 
     def stabiliser(self, board: np.ndarray, within: np.ndarray | None = None) -> np.ndarray:
         """Suit permutations (of those in `within`, default all) that leave a set of cards alone."""
@@ -99,6 +96,14 @@ class Boards:
         candidates = np.arange(len(moved)) if within is None else within
         same = np.sort(moved[candidates][:, board], axis=1) == np.sort(board)
         return candidates[same.all(axis=1)]
+
+
+def hands_alive(deck: Deck, boards: np.ndarray) -> np.ndarray:
+    """bool [board, hand]: whether the hand shares no card with boards int [board, cards]."""
+    first, second = deck.hand_cards.T
+    on_board = np.zeros((len(boards), deck.size), bool)
+    np.put_along_axis(on_board, boards, True, axis=1)
+    return ~(on_board[:, first] | on_board[:, second])
 
 
 @cache

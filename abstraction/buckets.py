@@ -1,153 +1,38 @@
-"""Card abstractions: which hands a strategy treats as the same, as one matrix of buckets a round.
+"""The card abstraction: which hands a strategy treats as the same, as one matrix of buckets a round.
 
-An abstraction is described by an `AbstractionConfig` (a TOML file) and built once: `build_abstraction`
-finds it in the cache folder under a hash of everything that affects it, or builds and stores it.
+A round's own buckets are a matrix [board_row, hand]. With imperfect recall the bucket of a state is that of
+its round alone; with perfect recall it is the tuple of the buckets of all rounds so far (Waugh et al. 2009
+compare the two), and the tuples that occur are numbered in order. Tuples remember which card came as turn
+and which as river, although each matrix ignores the order of its board.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import shutil
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
-from platformdirs import user_cache_dir
 
 from ..game.cards import Deck, hand_index, parse_cards
-from ..game.presets import read_rules
 from ..game.rules import Rules
-from ..game.toml_file import read_toml
-from .arrays import load_arrays, save_arrays
 from .boards import Boards, canonical_boards, is_suit_invariant, suit_permutations
-from .equity import Progress, earlier_sums, last_round_equity, preflop_classes, strength_table
-
-FEATURES = {
-    "none": "every hand in one bucket",
-    "preflop-classes": "hands up to a renaming of suits (before the flop)",
-    "ehs": "percentiles of the mean equity (expected hand strength)",
-    "ehs2": "percentiles of the mean squared equity",
-}
-MAX_BUCKETS = 65_535
-_BUILD_VERSION = 1  # raise whenever the same configuration gives other buckets
+from .config import AbstractionConfig
+from .hands import CanonicalHands, canonical_hands
 
 
-@dataclass(frozen=True)
-class RoundConfig:
-    """How the hands of one round are put into buckets.
+class RoundTable(NamedTuple):
+    """The arrays of one round for compiled code: ``bucket_of(hand, board, *table)``.
 
-    Attributes:
-        feature: one of FEATURES.
-        buckets: number of percentile buckets (``ehs`` and ``ehs2`` only).
+    binomials: int64 [card + 1, place + 1]; row_of: int32 [board_index]; permutation_of: uint8 [board_index];
+    moved_hands: int32 [permutation, hand]; matrix: uint16 or uint32 [board_row, hand].
     """
 
-    feature: str
-    buckets: int | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.feature, str) or self.feature not in FEATURES:
-            raise ValueError(f"unknown feature {self.feature!r}: choose one of {', '.join(FEATURES)}")
-        if self.feature.startswith("ehs"):
-            if type(self.buckets) is not int or not 1 <= self.buckets <= MAX_BUCKETS:
-                raise ValueError(
-                    f"feature {self.feature} needs buckets = 1 to {MAX_BUCKETS}, not {self.buckets}"
-                )
-        elif self.buckets is not None:
-            raise ValueError(f"feature {self.feature} takes no buckets: its number is fixed")
-
-
-@dataclass(frozen=True)
-class AbstractionConfig:
-    """A card abstraction in words: the rules whose cards it is for, and one entry a round."""
-
-    rules: Rules
-    rounds: tuple[RoundConfig, ...]
-    recall: str = "imperfect"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.recall != "imperfect":
-            raise ValueError(f"recall must be imperfect, not {self.recall!r}")
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
-            raise ValueError(f"seed must be a whole number, not {self.seed!r}")
-        if len(self.rounds) != self.rules.num_rounds:
-            raise ValueError(
-                f"{self.rules.name} has {self.rules.num_rounds} rounds: give as many [[round]] tables, "
-                f"not {len(self.rounds)}"
-            )
-        if self.rules.num_hole_cards != 2:
-            raise ValueError("card abstractions are for games of two hole cards")
-        for index, entry in enumerate(self.rounds):
-            if entry.feature == "preflop-classes" and self.rules.board_size(index):
-                raise ValueError("feature preflop-classes is for a round without community cards")
-
-    @property
-    def board_sizes(self) -> tuple[int, ...]:
-        return tuple(self.rules.board_size(index) for index in range(self.rules.num_rounds))
-
-    def description(self) -> dict[str, Any]:
-        """Everything that affects the buckets, as JSON values. The seed does not: nothing is drawn."""
-        return {
-            "version": _BUILD_VERSION,
-            "deck": [self.rules.num_ranks, self.rules.num_suits],
-            "board_sizes": list(self.board_sizes),
-            "recall": self.recall,
-            "rounds": [[entry.feature, entry.buckets] for entry in self.rounds],
-        }
-
-    @property
-    def hash(self) -> str:
-        """Name of the abstraction in the cache: 16 hexadecimal digits."""
-        text = json.dumps(self.description(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-    def max_buckets(self) -> list[int]:
-        """By round, the largest number of buckets that a build can give."""
-        fixed = {"none": 1, "preflop-classes": self.rules.num_ranks**2}
-        return [fixed.get(entry.feature, entry.buckets or 0) for entry in self.rounds]
-
-    def check_fits(self, rules: Rules) -> None:
-        """ValueError unless the abstraction is for the cards of these rules."""
-        sizes = tuple(rules.board_size(index) for index in range(rules.num_rounds))
-        own = (self.rules.num_ranks, self.rules.num_suits, 2, self.board_sizes)
-        theirs = (rules.num_ranks, rules.num_suits, rules.num_hole_cards, sizes)
-        if own != theirs:
-            raise ValueError(
-                f"the abstraction does not fit {rules.name}: it is for {_cards_in_words(*own)}, "
-                f"the game has {_cards_in_words(*theirs)}"
-            )
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> AbstractionConfig:
-        """From the keys of an ABSTRACTION.toml; ValueError for unknown or missing ones."""
-        known = {"rules", "recall", "seed", "round"}
-        if unknown := set(values) - known:
-            raise ValueError(
-                f"unknown key {min(unknown)!r}: an abstraction has {', '.join(sorted(known))}"
-            )
-        if "rules" not in values or not isinstance(values.get("round"), list):
-            raise ValueError('an abstraction needs rules = "NAME" and one [[round]] table a round')
-        rounds = []
-        for table in values["round"]:
-            if (
-                not isinstance(table, dict)
-                or "feature" not in table
-                or set(table) - {"feature", "buckets"}
-            ):
-                raise ValueError("a [[round]] table has the keys feature and buckets")
-            rounds.append(RoundConfig(**table))
-        rest = {key: values[key] for key in ("recall", "seed") if key in values}
-        return cls(read_rules(values["rules"]), tuple(rounds), **rest)
-
-    @classmethod
-    def from_toml(cls, path: str | Path) -> AbstractionConfig:
-        """Read an ABSTRACTION.toml; ValueError with the file's name for anything wrong in it."""
-        return read_toml(path, cls.from_dict)
+    binomials: np.ndarray
+    row_of: np.ndarray
+    permutation_of: np.ndarray
+    moved_hands: np.ndarray
+    matrix: np.ndarray
 
 
 class CardAbstraction:
@@ -155,22 +40,44 @@ class CardAbstraction:
 
     Attributes:
         config: the description it was built from.
-        matrices: by round, uint16 [board_row, hand]; entries of hands that share a card with the
-            board mean nothing.
-        num_buckets: by round, the number of buckets.
+        matrices: by round, uint16 or uint32 [board_row, hand]: the round's own buckets; entries of hands
+            that share a card with the board mean nothing.
+        num_own_buckets: by round, the number of these.
+        num_buckets: by round, the number of buckets that a strategy has: with imperfect recall the same,
+            with perfect recall the number of tuples that occur.
+        tuples: with perfect recall, by round, int64 [bucket], ascending: the bucket of the round before
+            times the number of own buckets plus the own bucket; () with imperfect recall.
     """
 
-    def __init__(self, config: AbstractionConfig, matrices: list[np.ndarray], num_buckets: list[int]):
+    def __init__(
+        self,
+        config: AbstractionConfig,
+        matrices: Sequence[np.ndarray],
+        num_buckets: Sequence[int],
+        tuples: Sequence[np.ndarray] = (),
+    ):
         self.config = config
-        self.matrices = matrices
-        self.num_buckets = num_buckets
+        self.matrices = list(matrices)
+        self.num_own_buckets = list(num_buckets)
+        self.tuples = list(tuples)
+        self.num_buckets = [len(keys) for keys in tuples] or self.num_own_buckets
+        self.tables = [
+            RoundTable(
+                boards.binomials,
+                boards.row_of,
+                boards.permutation_of,
+                suit_permutations(self.deck).hands,
+                _read_only(matrix),
+            )
+            for boards, matrix in zip(map(self.boards, range(len(matrices))), matrices, strict=True)
+        ]
         self._invariant: bool | None = None
         self._origin: tuple[Callable, Any] | None = None
 
     def __reduce__(self):
         # Another process opens the cached files itself; they are too big to send.
         if self._origin is None:
-            return CardAbstraction, (self.config, self.matrices, self.num_buckets)
+            return CardAbstraction, (self.config, self.matrices, self.num_own_buckets, self.tuples)
         origin, argument = self._origin
         return origin, (argument,)
 
@@ -186,15 +93,94 @@ class CardAbstraction:
         """The canonical boards of a round."""
         return canonical_boards(self.deck, self.config.board_sizes[round_index])
 
+    def canonical_hands(self, round_index: int) -> CanonicalHands:
+        """The canonical hands of a round."""
+        return canonical_hands(self.deck, self.config.board_sizes[round_index])
+
     def row(self, round_index: int, board_row: int) -> np.ndarray:
-        """uint16 [hand]: buckets on a canonical board, for walks over vectors of hands."""
+        """[hand]: the round's own buckets on a canonical board."""
         return self.matrices[round_index][board_row]
 
     def lookup(self, round_index: int, hands: np.ndarray, boards: np.ndarray) -> np.ndarray:
-        """Buckets of hands int [...] on boards int [..., cards] of card numbers; uint16 [...]."""
-        rows, permutations = self.boards(round_index).locate(boards)
-        moved = suit_permutations(self.deck).hands[permutations, hands]
-        return self.matrices[round_index][rows, moved]
+        """Buckets of hands on boards, int64 [...].
+
+        Args:
+            round_index: the round.
+            hands: hand indices, int [...].
+            boards: card numbers, int [..., cards] in the order in which they were dealt (within one deal in
+                any order).
+        """
+        return self.lookup_rounds(hands, boards, round_index + 1)[round_index]
+
+    def lookup_rounds(
+        self, hands: np.ndarray, boards: np.ndarray, rounds: int | None = None
+    ) -> list[np.ndarray]:
+        """Buckets int64 [...] in each of the first rounds (default: in all), as in `lookup`."""
+        boards = np.asarray(boards, np.int64)
+        shape = np.broadcast_shapes(np.shape(hands), boards.shape[:-1])
+        flat_hands = np.broadcast_to(hands, shape).astype(np.int64).ravel()
+        flat = np.broadcast_to(boards, (*shape, boards.shape[-1])).reshape(len(flat_hands), -1)
+        found: list[np.ndarray] = []
+        for index in range(self.config.rules.num_rounds if rounds is None else rounds):
+            own = np.empty(len(flat_hands), np.int64)
+            dealt = np.ascontiguousarray(flat[:, : self.config.board_sizes[index]])
+            _lookup(flat_hands, dealt, *self.tables[index], own)
+            found.append(self._with_recall(index, found[-1] if found else 0, own))
+        return [buckets.reshape(shape) for buckets in found]
+
+    def own_rows(self, round_index: int, boards: np.ndarray) -> np.ndarray:
+        """int64 [board, hand]: the round's own buckets of all hands on boards int [board, cards].
+
+        Entries of hands that share a card with the board mean nothing.
+        """
+        out = np.empty((len(boards), self.deck.num_hands), np.int64)
+        row, permutation = self.boards(round_index).locate(boards)
+        table = self.tables[round_index]
+        _gather_rows(row, permutation, table.moved_hands, table.matrix, out)
+        return out
+
+    def rows(self, round_index: int, boards: np.ndarray) -> np.ndarray:
+        """int64 [board, hand]: buckets of all hands on boards int [board, cards], as in `lookup`.
+
+        For walks over vectors of hands; entries of hands that share a card with the board mean nothing.
+        """
+        own = self.own_rows(round_index, boards)
+        if not (self.tuples and round_index):
+            return self._with_recall(round_index, 0, own)
+        size = self.config.board_sizes[round_index - 1]
+        earlier, place = np.unique(boards[:, :size], axis=0, return_inverse=True)
+        return self._with_recall(round_index, self.rows(round_index - 1, earlier)[place.ravel()], own)
+
+    def _with_recall(self, index: int, before: np.ndarray | int, own: np.ndarray) -> np.ndarray:
+        """Buckets from those of the round before and the own ones of this round."""
+        if not self.tuples:
+            return own
+        keys = self.tuples[index]
+        found = np.searchsorted(keys, before * self.num_own_buckets[index] + own)
+        return np.minimum(found, len(keys) - 1)  # dead hands may be anywhere
+
+    def own_buckets(self, round_index: int, bucket: int) -> tuple[int, ...]:
+        """The own buckets of the rounds so far that a bucket stands for: one with imperfect recall."""
+        if not 0 <= bucket < self.num_buckets[round_index]:
+            raise ValueError(
+                f"round {round_index} has buckets 0 to {self.num_buckets[round_index] - 1}, not {bucket}"
+            )
+        if not self.tuples:
+            return (bucket,)
+        parts = []
+        for index in range(round_index, -1, -1):
+            bucket, own = divmod(int(self.tuples[index][bucket]), self.num_own_buckets[index])
+            parts.append(own)
+        return tuple(parts[::-1])
+
+    def members(self, round_index: int, own_bucket: int) -> tuple[np.ndarray, np.ndarray]:
+        """Board rows and hand indices, int64 [member] each, of the canonical hands in an own bucket.
+
+        With perfect recall `own_buckets` tells the own bucket of a round that a bucket stands for.
+        """
+        hands = self.canonical_hands(round_index)
+        labels = hands.gather(np.asarray(self.matrices[round_index]))
+        return hands.unindex(np.flatnonzero(labels == own_bucket))
 
     def bucket(
         self, round_index: int, hole: str | Iterable[str | int], board: str | Iterable[str | int] = ()
@@ -229,155 +215,46 @@ class CardAbstraction:
         return self._invariant
 
     def __repr__(self) -> str:
-        return f"CardAbstraction({self.config.rules.name}, buckets {self.num_buckets}, hash {self.hash})"
+        buckets = "-".join(map(str, self.num_buckets))
+        recall = ", perfect recall" if self.tuples else ""
+        return f"CardAbstraction({self.config.rules.name}, buckets {buckets}{recall}, hash {self.hash})"
 
 
-def _cards_in_words(ranks: int, suits: int, holes: int, board_sizes: tuple[int, ...]) -> str:
-    sizes = "-".join(map(str, board_sizes))
-    return f"{ranks} ranks in {suits} suits, {holes} hole cards, boards of {sizes} cards"
-
-
-def cache_folder() -> Path:
-    """Where abstractions are kept: $NASHFOLD_CACHE, or the user's cache folder."""
-    return Path(os.environ.get("NASHFOLD_CACHE") or user_cache_dir("nashfold"))
-
-
-def abstraction_path(config_hash: str) -> Path:
-    return cache_folder() / "abstractions" / config_hash
-
-
-def build_abstraction(
-    config: AbstractionConfig | str | Path, progress: Progress | None = None
-) -> CardAbstraction:
-    """The card abstraction of a configuration or of an ABSTRACTION.toml, from the cache if it is there.
-
-    Raises ValueError for a configuration that makes no sense.
-    """
-    if not isinstance(config, AbstractionConfig):
-        config = AbstractionConfig.from_toml(config)
-    path = abstraction_path(config.hash)
-    if path.exists():
-        try:
-            return _load(config, path)
-        except (KeyError, ValueError):  # a damaged cache entry is our own affair: build it again
-            shutil.rmtree(path, ignore_errors=True)
-    matrices = _build(config, progress)
-    num_buckets = [int(matrix.max()) + 1 for matrix in matrices]
-    header = {"config": config.description(), "num_buckets": num_buckets}
-    save_arrays(path, "abstraction", header, {f"round{i}": matrix for i, matrix in enumerate(matrices)})
-    return _load(config, path)
-
-
-def _load(config: AbstractionConfig, path: Path) -> CardAbstraction:
-    header, arrays = load_arrays(path, "abstraction")
-    if header["config"] != config.description():
-        raise ValueError(f"{path} holds another abstraction")
-    matrices = [arrays[f"round{index}"] for index in range(len(config.rounds))]
-    abstraction = CardAbstraction(config, matrices, header["num_buckets"])
-    abstraction._origin = build_abstraction, config
-    return abstraction
-
-
-def trivial_abstraction(rules: Rules) -> CardAbstraction:
-    """One bucket a round; nothing is built or stored."""
-    config = AbstractionConfig(rules, (RoundConfig("none"),) * rules.num_rounds)
-    deck = rules.deck
-    matrices = [
-        np.broadcast_to(np.uint16(0), (len(canonical_boards(deck, size)), deck.num_hands))
-        for size in config.board_sizes
-    ]
-    abstraction = CardAbstraction(config, matrices, [1] * rules.num_rounds)
-    abstraction._origin = trivial_abstraction, rules
-    return abstraction
-
-
-def _build(config: AbstractionConfig, progress: Progress | None) -> list[np.ndarray]:
-    deck = config.rules.deck
-    last = canonical_boards(deck, config.board_sizes[-1])
-    sums: dict[tuple[str, int], np.ndarray] = {}
-    if wanted := {entry.feature for entry in config.rounds if entry.feature.startswith("ehs")}:
-        equity = last_round_equity(strength_table(last, progress), last, progress)
-        for feature in wanted:
-            # On the last round the square orders hands as the equity itself does.
-            sums[feature, last.size] = equity
-            table, boards = equity, last
-            if feature == "ehs2":
-                table = np.square(equity, dtype=np.uint32)
-            for index in reversed(range(len(config.rounds) - 1)):
-                smaller = canonical_boards(deck, config.board_sizes[index])
-                # Constant factors between whole and partial completions do not change percentiles.
-                table = earlier_sums(table, boards, smaller.size, progress)
-                sums[feature, smaller.size] = table
-                boards = smaller
-    matrices = []
-    for entry, size in zip(config.rounds, config.board_sizes, strict=True):
-        boards = canonical_boards(deck, size)
-        if entry.feature == "none":
-            matrix = np.zeros((len(boards), deck.num_hands), np.uint16)
-        elif entry.feature == "preflop-classes":
-            matrix = preflop_classes(deck)[None]
-        else:
-            assert entry.buckets is not None
-            matrix = percentile_buckets(sums[entry.feature, size], boards, entry.buckets)
-        matrices.append(matrix)
-    return matrices
-
-
-def percentile_buckets(values: np.ndarray, boards: Boards, buckets: int) -> np.ndarray:
-    """uint16 [board_row, hand]: percentile buckets of whole numbers, every real hand counting once.
-
-    A value falls into the bucket of the middle of its own range of percentiles, so equal values stay
-    together; buckets that remain empty are left out of the numbering.
-
-    Args:
-        values: integers [board_row, hand], not negative.
-        boards: the canonical boards of the rows.
-        buckets: largest number of buckets.
-    """
-    hand_cards = boards.deck.hand_cards
-    out = np.zeros(values.shape, np.uint16)
-    if int(values.max()) < 1 << 22:
-        weights = np.zeros(int(values.max()) + 1, np.int64)
-        _weigh_values(values, boards.cards, boards.orbit, hand_cards, weights)
-        _assign(values, _percentile_of(weights, buckets), out)
-        return out
-    alive = boards.hands_alive
-    distinct, places = np.unique(values[alive], return_inverse=True)
-    orbits = np.broadcast_to(boards.orbit[:, None], values.shape)[alive]
-    weights = np.bincount(places, weights=orbits, minlength=len(distinct)).astype(np.int64)
-    out[alive] = _percentile_of(weights, buckets)[places]
-    return out
-
-
-def _percentile_of(weights: np.ndarray, buckets: int) -> np.ndarray:
-    """uint16 [value]: bucket of each value from the numbers of hands int64 [value] that have it."""
-    total = int(weights.sum())
-    middle_doubled = 2 * np.cumsum(weights) - weights  # twice the middle of the value's range
-    if 2 * total * buckets < 1 << 63:
-        bucket = middle_doubled * buckets // (2 * total)
-    else:
-        bucket = np.array([int(m) * buckets // (2 * total) for m in middle_doubled])
-    used = np.unique(bucket[weights > 0])
-    return np.minimum(np.searchsorted(used, bucket), len(used) - 1).astype(np.uint16)
+def _read_only(matrix: np.ndarray) -> np.ndarray:
+    """The same data as a plain array: for compiled code, memory maps are then of the same type."""
+    view = np.asarray(matrix).view()
+    view.flags.writeable = False
+    return view
 
 
 @nb.njit(cache=True, nogil=True)
-def _weigh_values(values, boards, orbit, hand_cards, weights):
-    """Add the orbit sizes of values [board_row, hand] to weights [value], live hands only."""
-    for row in range(values.shape[0]):
-        taken = np.uint64(0)
-        for card in boards[row]:
-            taken |= np.uint64(1) << np.uint64(card)
-        for hand in range(values.shape[1]):
-            own = (np.uint64(1) << np.uint64(hand_cards[hand, 0])) | (
-                np.uint64(1) << np.uint64(hand_cards[hand, 1])
-            )
-            if not taken & own:
-                weights[values[row, hand]] += orbit[row]
+def bucket_of(hand, board, binomials, row_of, permutation_of, moved_hands, matrix):
+    """A round's own bucket of a hand index on a board of card numbers in any order; for compiled code.
+
+    The last arguments are a `RoundTable`.
+    """
+    index = 0
+    for card in board:
+        smaller = 0
+        for other in board:
+            smaller += other < card
+        index += binomials[card, smaller + 1]
+    return matrix[row_of[index], moved_hands[permutation_of[index], hand]]
 
 
 @nb.njit(cache=True, nogil=True)
-def _assign(values, bucket_of, out):
-    for row in range(values.shape[0]):
-        for hand in range(values.shape[1]):
-            out[row, hand] = bucket_of[values[row, hand]]
+def _lookup(hands, boards, binomials, row_of, permutation_of, moved_hands, matrix, out):
+    """Own buckets of hands [state] on boards [state, cards] into out [state]."""
+    for state in range(hands.shape[0]):
+        out[state] = bucket_of(
+            hands[state], boards[state], binomials, row_of, permutation_of, moved_hands, matrix
+        )
+
+
+@nb.njit(cache=True, nogil=True)
+def _gather_rows(rows, permutations, moved_hands, matrix, out):
+    """Rows of a matrix [board_row, hand] after a permutation of the hands into out [row, hand]."""
+    for row in range(rows.shape[0]):
+        values, moved = matrix[rows[row]], moved_hands[permutations[row]]
+        for hand in range(out.shape[1]):
+            out[row, hand] = values[np.uint32(moved[hand])]

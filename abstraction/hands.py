@@ -9,6 +9,7 @@ have a row for each `canonical_hand`: in the order of the boards, without dead h
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numba as nb
@@ -102,6 +103,52 @@ class CanonicalHands:
 def canonical_hands(deck: Deck, board_size: int) -> CanonicalHands:
     """The canonical hands on boards of that many cards; computed once a process."""
     return CanonicalHands(canonical_boards(deck, board_size))
+
+
+def num_canonical_hands(deck: Deck, dealt: Sequence[int]) -> int:
+    """Number of hole cards with boards up to a renaming of suits, by Burnside's lemma; nothing is listed.
+
+    Args:
+        deck: the deck.
+        dealt: numbers of community cards dealt together: [4] is a board of four cards, [3, 1] a flop and a
+            turn that are told apart (13,960,050 and 55,190,538 in a full deck).
+    """
+    return _num_canonical_hands(deck, (2, *(size for size in dealt if size)))
+
+
+@cache
+def _num_canonical_hands(deck: Deck, sets: tuple[int, ...]) -> int:
+    permutations = suit_permutations(deck)
+    fixed = 0
+    for to in permutations.suits:
+        # ways[i, j, ...]: how to fill the sets with i, j, ... cards so that the permutation keeps each set:
+        # every cycle of cards goes into one set, or into none.
+        ways = np.zeros([size + 1 for size in sets], object)
+        ways[(0,) * len(sets)] = 1
+        for length in _cycle_lengths(to) * deck.num_ranks:
+            more = ways.copy()
+            for axis, size in enumerate(sets):
+                if length <= size:
+                    source = [slice(None)] * len(sets)
+                    target = list(source)
+                    source[axis], target[axis] = slice(0, size + 1 - length), slice(length, None)
+                    more[tuple(target)] += ways[tuple(source)]
+            ways = more
+        fixed += int(ways[tuple(sets)])
+    return fixed // len(permutations)
+
+
+def _cycle_lengths(to: np.ndarray) -> list[int]:
+    """Lengths of the cycles of a permutation."""
+    lengths, seen = [], set()
+    for start in range(len(to)):
+        length, place = 0, start
+        while place not in seen:
+            seen.add(place)
+            place, length = int(to[place]), length + 1
+        if length:
+            lengths.append(length)
+    return lengths
 
 
 @nb.njit(cache=True, nogil=True, inline="always")

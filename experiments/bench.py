@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..abstraction.boards import canonical_boards
-from ..abstraction.buckets import AbstractionConfig, CardAbstraction, RoundConfig, build_abstraction
+from ..abstraction import AbstractionConfig, CardAbstraction, RoundConfig, build_abstraction
 from ..abstraction.equity import last_round_equity, strength_table
 from ..game.hand import new_hand
 from ..game.presets import preset

@@ -142,7 +142,7 @@ def _games(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _build(options: argparse.Namespace) -> dict[str, Any]:
-    from ..abstraction.buckets import abstraction_path, build_abstraction
+    from ..abstraction.build import abstraction_path, build_abstraction
 
     started = perf_counter()
     with stage_bar("boards") as progress:

@@ -16,7 +16,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ..abstraction.buckets import AbstractionConfig, RoundConfig
+from ..abstraction.config import AbstractionConfig, RoundConfig
 from ..game.match import play_match
 from ..game.presets import preset
 from ..solver.run import Run, SolveConfig, solve

@@ -19,7 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numba as nb
 import numpy as np
 
-from ..abstraction.boards import Boards
 from ..abstraction.buckets import CardAbstraction
 from ..game.strength import hand_strength
 from .betting_tree import SHOWDOWN, BettingTree
@@ -67,7 +66,6 @@ class ExternalSampling:
         self._nodes = _packed_nodes(tree)
         self._depth = _depth(tree)
         self._deck_cards = tree.rules.deck.cards
-        self._boards: list[Boards] = [abstraction.boards(r) for r in range(tree.rules.num_rounds)]
 
     def run(self, iterations: int) -> None:
         """Do that many more iterations."""
@@ -108,10 +106,8 @@ class ExternalSampling:
         hole, board = cards[:, :4].reshape(count, 2, 2), cards[:, 4:]
         hands = _hand_indices(hole)
         rows = np.empty((count, 2, rules.num_rounds), np.int64)
-        for index, boards in enumerate(self._boards):
-            dealt = board[:, None, : boards.size]
-            buckets = self.abstraction.lookup(index, hands, dealt)
-            rows[:, :, index] = self.tables.row_start(index, buckets.astype(np.int64))
+        for index, buckets in enumerate(self.abstraction.lookup_rounds(hands, board[:, None])):
+            rows[:, :, index] = self.tables.row_start(index, buckets)
         real = self._deck_cards[cards].astype(np.uint8)
         both = [
             hand_strength(np.concatenate([real[:, 2 * p : 2 * p + 2], real[:, 4:]], axis=1))

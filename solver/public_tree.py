@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..abstraction.boards import canonical_boards, suit_permutations
+from ..abstraction.boards import suit_permutations
 from ..game.cards import Deck
 from ..game.strength import board_strengths
 from . import rows
@@ -157,8 +157,8 @@ class Walk:
             raise RuntimeError("the walk was stopped")
         boards = np.array([board + deal.cards for deal in deals], np.int64)
         weights = np.array([chance * deal.orbit for deal in deals])
-        buckets = self._buckets(self.opponent, index, boards)
-        own_buckets = buckets if self.own is None else self._buckets(self.own, index, boards)
+        buckets = self.opponent.abstraction.rows(index, boards)
+        own_buckets = buckets if self.own is None else self.own.abstraction.rows(index, boards)
         if index + 1 == self.rules.num_rounds:
             rows.value_boards(
                 *self._layout(index, scratch),
@@ -252,12 +252,6 @@ class Walk:
             plan.block_leaf,
             scratch.amounts[index],
         )
-
-    def _buckets(self, strategy: Strategy, index: int, boards: np.ndarray) -> np.ndarray:
-        """int64 [board, hand]: buckets of all hands on boards of card numbers."""
-        row, permutation = canonical_boards(self.deck, boards.shape[1]).locate(boards)
-        moved = suit_permutations(self.deck).hands[permutation]
-        return strategy.abstraction.matrices[index][row[:, None], moved].astype(np.int64)
 
 
 class Scratch:

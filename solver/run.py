@@ -19,15 +19,11 @@ from time import perf_counter
 from typing import Any
 
 from ..abstraction.arrays import load_arrays
-from ..abstraction.buckets import (
-    AbstractionConfig,
-    CardAbstraction,
-    RoundConfig,
-    abstraction_path,
-    build_abstraction,
-)
+from ..abstraction.buckets import CardAbstraction
+from ..abstraction.build import abstraction_path, build_abstraction
+from ..abstraction.config import AbstractionConfig
 from ..abstraction.equity import Progress
-from ..game.presets import preset, read_rules, rules_value
+from ..game.presets import read_rules, rules_value
 from ..game.rules import Rules
 from ..game.toml_file import read_toml, toml_value
 from .betting_tree import betting_tree
@@ -105,7 +101,7 @@ class SolveConfig:
         if not isinstance(checkpoint, dict) or set(checkpoint) - {"every"}:
             raise ValueError('[checkpoint] has the one key every = "5m"')
         values["rules"] = read_rules(values["rules"])
-        values["abstraction"] = _abstraction_config(values["abstraction"], folder)
+        values["abstraction"] = _abstraction_config(values["abstraction"], values["rules"], folder)
         if "time" in values:
             values["time"] = parse_duration(values["time"])
         return cls(**values, checkpoint_every=parse_duration(checkpoint.get("every", "5m")))
@@ -123,13 +119,12 @@ class SolveConfig:
             if value is not None:
                 lines.append(f"{key} = {json.dumps(value)}")
         lines += ["", "[checkpoint]", f"every = {self.checkpoint_every}", "", "[abstraction]"]
-        lines += [
-            f"rules = {toml_value(rules_value(self.abstraction.rules), 'rules')}",
-            f'recall = "{self.abstraction.recall}"',
-        ]
-        for entry in self.abstraction.rounds:
-            lines += ["", "[[abstraction.round]]", f'feature = "{entry.feature}"']
-            lines += [f"buckets = {entry.buckets}"] if entry.buckets is not None else []
+        described = self.abstraction.to_dict()
+        rounds = described.pop("round")
+        lines += [f"{key} = {toml_value(value, key)}" for key, value in described.items()]
+        for entry in rounds:
+            lines += ["", "[[abstraction.round]]"]
+            lines += [f"{key} = {toml_value(value, key)}" for key, value in entry.items()]
         return "\n".join(lines) + "\n"
 
     def estimate_bytes(self) -> int:
@@ -158,25 +153,17 @@ def _is_whole(value: Any, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _abstraction_config(source: Any, folder: Path) -> AbstractionConfig:
-    """From a file name, a table, or the hash of an abstraction in the cache."""
+def _abstraction_config(source: Any, rules: Rules, folder: Path) -> AbstractionConfig:
+    """From a file name, a table, "lossless", or the hash of an abstraction in the cache."""
     if isinstance(source, dict):
         return AbstractionConfig.from_dict(source)
     if not isinstance(source, str):
-        raise ValueError("abstraction must be a file name, a hash or a table")
+        raise ValueError('abstraction must be a file name, a hash, "lossless" or a table')
     if source == "lossless":
-        raise ValueError("abstraction lossless is not available: name an ABSTRACTION.toml")
+        return AbstractionConfig.lossless(rules)
     if re.fullmatch(r"[0-9a-f]{16}", source):
         header, _ = load_arrays(abstraction_path(source), "abstraction")
-        described = header["config"]
-        for name in ("acpc-limit", "flop-limit", "short-limit"):
-            rules = preset(name)
-            rounds = tuple(RoundConfig(*entry) for entry in described["rounds"])
-            if len(rounds) == rules.num_rounds:
-                config = AbstractionConfig(rules, rounds, described["recall"])
-                if config.hash == source:
-                    return config
-        raise ValueError(f"abstraction {source} is for cards of no preset")
+        return AbstractionConfig.from_dict(header["config"])
     return AbstractionConfig.from_toml(folder / source)
 
 

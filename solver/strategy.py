@@ -7,13 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from ..abstraction.arrays import load_arrays, save_arrays
-from ..abstraction.buckets import (
-    AbstractionConfig,
-    CardAbstraction,
-    RoundConfig,
-    build_abstraction,
-    trivial_abstraction,
-)
+from ..abstraction.buckets import CardAbstraction
+from ..abstraction.build import build_abstraction, trivial_abstraction
+from ..abstraction.config import AbstractionConfig
 from ..abstraction.equity import Progress
 from ..game.betting import Action, Betting
 from ..game.cards import hand_index
@@ -100,7 +96,7 @@ class Strategy:
         header = {
             "name": self.name,
             "rules": self.rules.to_dict(),
-            "abstraction": {"hash": self.abstraction.hash, **self.abstraction.config.description()},
+            "abstraction": {"hash": self.abstraction.hash, "config": self.abstraction.config.to_dict()},
         }
         arrays = {f"round{index}": table for index, table in enumerate(self.tables)}
         save_arrays(Path(path), "strategy", header, arrays)
@@ -117,8 +113,7 @@ class Strategy:
         header, arrays = load_arrays(path, "strategy")
         try:
             rules = Rules.from_dict(header["rules"])
-            rounds = tuple(RoundConfig(*entry) for entry in header["abstraction"]["rounds"])
-            config = AbstractionConfig(rules, rounds, header["abstraction"]["recall"])
+            config = AbstractionConfig.from_dict(header["abstraction"]["config"])
             tables = [arrays[f"round{index}"] for index in range(rules.num_rounds)]
         except (KeyError, TypeError) as error:
             raise ValueError(f"strategy {path} is damaged: its header lacks {error}") from None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nashfold.abstraction.boards import canonical_boards, suit_permutations
-from nashfold.abstraction.hands import canonical_hands
+from nashfold.abstraction.hands import canonical_hands, num_canonical_hands
 from nashfold.game import Deck, parse_cards
 from nashfold.game.cards import hand_index
 
@@ -40,6 +40,22 @@ def test_published_counts_of_a_full_deck(size, count):
     np.testing.assert_array_equal(hands.index(group.hands[renaming, hole], boards), numbers)
 
 
+@pytest.mark.parametrize(
+    ("dealt", "count"),
+    [
+        ([], 169),
+        ([3], 1_286_792),
+        ([4], 13_960_050),
+        ([5], 123_156_254),
+        ([0, 3, 1], 55_190_538),
+        ([0, 3, 1, 1], 2_428_287_420),
+    ],
+)
+def test_burnside_counts_are_the_published_ones(dealt, count):
+    """Waugh 2013, table 1 (rounds told apart), and Johanson 2013."""
+    assert num_canonical_hands(Deck(), dealt) == count
+
+
 @pytest.mark.parametrize("size", [0, 3, 4])
 def test_weights_count_every_real_hand_once(size):
     hands = canonical_hands(Deck(), size)
@@ -66,6 +82,7 @@ def test_small_decks_equal_brute_force(deck, size):
             numbers[pair, board] = number
             found.setdefault(int(number), set()).add((pair, board))
     assert sorted(found) == list(range(len(hands)))
+    assert len(hands) == num_canonical_hands(deck, [size])
     weights = hands.weights
     for number, members in found.items():
         pair, board = next(iter(members))

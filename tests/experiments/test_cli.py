@@ -13,7 +13,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from nashfold.abstraction.buckets import AbstractionConfig, abstraction_path, build_abstraction
+from nashfold.abstraction.build import abstraction_path, build_abstraction
+from nashfold.abstraction.config import AbstractionConfig
 from nashfold.experiments.cli import main
 from nashfold.game import PRESETS, Rules, new_hand, play_match, preset
 from nashfold.solver import Strategy

@@ -74,7 +74,7 @@ def test_a_river_round_equals_a_plain_recursion(player, mix):
     tree, table, buckets = (
         walk.tree,
         opponent.tables[3],
-        walk._buckets(opponent, 3, board[None])[0, hands],
+        opponent.abstraction.rows(3, board[None])[0, hands],
     )
 
     def value(node, reach):
@@ -93,7 +93,7 @@ def test_a_river_round_equals_a_plain_recursion(player, mix):
         values = np.array([value(child, reach) for child in children])
         if own is None:
             return values.max(axis=0)
-        chances = own.tables[3][walk._buckets(own, 3, board[None])[0, hands]][:, slots].T
+        chances = own.tables[3][own.abstraction.rows(3, board[None])[0, hands]][:, slots].T
         return (chances * values).sum(axis=0)
 
     checked = 0

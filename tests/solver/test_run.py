@@ -194,7 +194,6 @@ def test_a_configuration_file(tmp_path):
         ("iterations = 1000", "iterations = 0", "iterations must be a positive number"),
         ("iterations = 1000", 'time = "soon"', "'soon' is not a duration"),
         ('"a.toml"', '"b.toml"', "cannot read"),
-        ('"a.toml"', '"lossless"', "lossless is not available"),
         ('"a.toml"', '"0123456789abcdef"', "there is no such folder"),
         ("iterations", 'scheme = "magic"\niterations', "scheme must be cfr or lcfr"),
         ("iterations", "seed = -1\niterations", "seed must be a whole number"),
