@@ -10,7 +10,7 @@ Parameters:
     stacks: chips of player 0 and player 1, such as ``300 1000``; nothing: as in the rules. (One number
         stands for both in a dict of parameters. In a string pyspiel takes it for no text and refuses.)
     bets: no-limit only. ``full``: every legal size; ``fcpa``: fold, check or call, the pot, all-in; or
-        a menu of sizes, such as ``50%;100%;2.5x;a`` (see `bet_sizes`).
+        a menu of sizes, such as ``50%;100%;2.5x;e;a`` (see `bet_sizes`).
 
 Actions are numbered as in ``universal_poker``: 0 fold, 1 check or call. Limit: 2 raise. No-limit,
 full: N = raise to N chips over the whole hand. No-limit with a menu: 2 + the place of the size in it,
@@ -24,7 +24,7 @@ of a small game once.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .bet_sizes import Menu, menu_bets, parse_menu
+from .bet_sizes import BetSize, Menu, menu_bets, parse_menu
 from .betting import Action, Betting, IllegalAction
 from .cards import Deck, format_cards
 from .hand import Hand
@@ -135,23 +135,24 @@ def _most_menu_raises(rules: Rules, menu: Menu) -> int:
     assert rules.stacks is not None
     end, big_blind, start = min(rules.stacks), rules.big_blind, Betting.start(rules)
 
-    def count(step: Callable[[int, int], int]) -> int:
+    def smallest(sizes: list[BetSize], pot: int, total: int) -> int:
+        steps = (size.step(pot, total, end - total, rules.num_rounds) for size in sizes)
+        return min(step or 0 for step in steps)
+
+    def count(sizes: list[BetSize]) -> int:
         total, raises = big_blind, 0
         pot = big_blind + start.spent[1 - (start.to_act or 0)]
         while total < end:
-            total += max(big_blind, step(pot, total))
+            total += max(big_blind, smallest(sizes, pot, total))
             pot = 2 * total
             raises += 1
         return raises
 
     # Multiples of a previous bet begin anew in every round; the other sizes go by the hand.
     multiples = [size for size in menu if size.unit == "x"]
-    others = [size for size in menu if size.unit in "%c"]
-    most = 1 if not others else count(lambda pot, total: min(size.step(pot, 0) or 0 for size in others))
-    if multiples:
-        smallest = min(multiples)
-        most += rules.num_rounds * count(lambda pot, total: smallest.step(pot, total) or 0)
-    return most
+    others = [size for size in menu if size.unit not in ("x", "a")]
+    most = count(others) if others else 1
+    return most + rules.num_rounds * count(multiples) if multiples else most
 
 
 def max_raises(rules: Rules) -> list[int]:

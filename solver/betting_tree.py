@@ -12,8 +12,10 @@ from functools import cache
 
 import numpy as np
 
+from ..abstraction.bets import FULL, BetMenu
 from ..game.betting import Action, Betting
 from ..game.rules import Rules
+from .tree_size import tree_size
 
 FOLD, SHOWDOWN = 2, 3  # values of `kind` at the leaves; 0 and 1 are the player to act
 MAX_NODES = 5_000_000  # above this, building the tree alone takes minutes
@@ -25,6 +27,7 @@ class BettingTree:
 
     Attributes:
         rules: the game.
+        menu: the bets on offer.
         kind: int8 [node]: the player to act (0 or 1), FOLD or SHOWDOWN.
         round: int8 [node]: betting round; of a leaf, the round in which the betting ended.
         first_child: int32 [node]: the child after the first action; 0 at leaves.
@@ -34,10 +37,11 @@ class BettingTree:
         folded: int8 [node]: the player who folded, -1 where none did.
         action_slot: int32 [node]: place of the first action among the actions of the round.
         num_slots: by round, the number of (decision node, action) pairs: the length of a table row.
-        actions: by node, the legal actions in order; empty at leaves.
+        actions: by node, the actions on offer in order; empty at leaves.
     """
 
     rules: Rules
+    menu: BetMenu
     kind: np.ndarray
     round: np.ndarray
     first_child: np.ndarray
@@ -75,13 +79,42 @@ class BettingTree:
             node = self.child(node, action)
         return node
 
+    def state(self, node: int) -> Betting:
+        """The state of the betting at a node."""
+        line = []
+        while node:
+            above = int(self.parent[node])
+            line.append(self.actions[above][node - int(self.first_child[above])])
+            node = above
+        betting = Betting.start(self.rules)
+        for action in reversed(line):
+            betting = betting.play(action)
+        return betting
 
-@cache
-def betting_tree(rules: Rules, max_nodes: int = MAX_NODES) -> BettingTree:
-    """The betting tree with every legal action.
 
-    Raises ValueError, before any table is made, if the tree has more than `max_nodes` nodes.
+def betting_tree(rules: Rules, menu: BetMenu = FULL, max_nodes: int = MAX_NODES) -> BettingTree:
+    """The betting tree with the bets of a menu: by default every legal action.
+
+    Raises ValueError, before anything is made, if the tree has more than `max_nodes` nodes.
     """
+    return _checked(rules, menu, max_nodes)
+
+
+@cache  # behind a function whose default arguments are filled in: one game, one tree
+def _checked(rules: Rules, menu: BetMenu, max_nodes: int) -> BettingTree:
+    # Trees of a menu are counted to the end, for the message; with every bet that may take ages.
+    size = tree_size(rules, menu, most=max_nodes if menu.is_full else None)
+    if size.nodes > max_nodes or not size.is_complete:
+        more = "" if size.is_complete else "more than "
+        bets = "every legal bet" if menu.is_full else f"the bets {menu}"
+        raise ValueError(
+            f"the betting tree of {rules.name} with {bets} has {more}{size.nodes:,} nodes, the limit is "
+            f'{max_nodes:,}: use a menu of fewer bets, such as bets = "fcpa"'
+        )
+    return _build(rules, menu)
+
+
+def _build(rules: Rules, menu: BetMenu) -> BettingTree:
     states = [Betting.start(rules)]
     if states[0].is_over:
         raise ValueError(f"in {rules.name} the blinds put a player all-in: there is nothing to decide")
@@ -90,19 +123,12 @@ def betting_tree(rules: Rules, max_nodes: int = MAX_NODES) -> BettingTree:
     # Children are numbered together when their parent is expanded; the most recent node is expanded
     # first, so that a whole subtree is numbered before the next one begins.
     pending = [0]
-    known = 1 + states[0].num_legal_actions  # nodes that there are and those that will follow them
     while pending:
         node = pending.pop()
-        legal = tuple(states[node].legal_actions())
+        legal = tuple(menu.actions(states[node]))
         if not legal:
             continue
         children = [states[node].play(action) for action in legal]
-        known += sum(child.num_legal_actions for child in children)
-        if known > max_nodes:
-            raise ValueError(
-                f"the betting tree of {rules.name} with every legal bet has more than {max_nodes:,} nodes: "
-                "use a game with fewer bet sizes or smaller stacks"
-            )
         actions[node], first_child[node] = legal, len(states)
         for child in children:
             pending.append(len(states))
@@ -123,6 +149,7 @@ def betting_tree(rules: Rules, max_nodes: int = MAX_NODES) -> BettingTree:
         pending += range(first_child[node], first_child[node] + len(actions[node]))
     return BettingTree(
         rules=rules,
+        menu=menu,
         kind=np.array(kind, np.int8),
         round=round_of,
         first_child=np.array(first_child, np.int32),

@@ -173,3 +173,44 @@ def test_every_bet_of_a_menu_is_legal_and_different(menu, stacks, choices):
         if not actions:
             break
         betting = betting.play(actions[choice % len(actions)])
+
+
+@pytest.mark.parametrize(
+    ("text", "pot", "behind", "rounds", "chips"),
+    [
+        ("e", 200, 800, 1, 800),  # the last bet is all-in
+        ("e", 200, 800, 2, 200),  # 200 into 200, then 600 into 600
+        ("2e", 200, 800, 3, 200),
+        ("e", 100, 1300, 3, 100),  # 100, 300, 900: pots of 100, 300, 900
+        ("1e", 7, 3, 3, 3),
+        ("e", 100, 0, 3, 0),
+    ],
+)
+def test_geometric_sizes_put_the_stack_in_with_equal_shares(text, pot, behind, rounds, chips):
+    assert BetSize.parse(text).step(pot, 0, behind, rounds) == chips
+    assert str(BetSize.parse(text)) == text
+
+
+@given(pot=st.integers(1, 10**6), behind=st.integers(0, 10**6), bets=st.integers(1, 6))
+def test_geometric_sizes_are_the_nearest_chips(pot, behind, bets):
+    exact = pot * ((1 + 2 * behind / pot) ** (1 / bets) - 1) / 2
+    assert abs(BetSize.parse(f"{bets}e").step(pot, 0, behind) - exact) <= 0.5 + 1e-9 * (pot + behind)
+
+
+def test_geometric_sizes_go_by_the_shorter_stack_and_the_rounds_left():
+    flop = after("raise-to:200 call", (1000, 20_000))  # 400 in the pot, 800 behind
+    assert flop.to_act == 0
+    assert bets("e 2e 1e", flop) == ["bet:142", "bet:247", "bet:800"]
+    # Player 1 may bet more than player 0 has; geometric sizes need no more than that.
+    assert bets("1e a", flop.play("check")) == ["bet:800", "bet:19800"]
+
+
+def test_the_smallest_bet_and_raise():
+    assert bets("min", after("raise-to:300")) == ["raise-to:500"]
+    assert bets("min 50%", after("call check")) == ["bet:100"]
+
+
+@pytest.mark.parametrize("text", ["0e", "1.5e", "21e", "ee", "2min"])
+def test_faulty_geometric_and_smallest_sizes_are_refused(text):
+    with pytest.raises(ValueError, match=f"bet size '{text}'|'{text}' is not a bet size"):
+        BetSize.parse(text)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from nashfold.abstraction.bets import FULL, MENUS, BetMenu
 from nashfold.game import Betting, preset
 from nashfold.solver.betting_tree import FOLD, SHOWDOWN, betting_tree
 
@@ -24,14 +25,29 @@ def test_no_limit_tree_with_every_size():
     assert betting_tree(preset("short-nolimit")).num_decisions == (1188, 19996, 151124)
 
 
-@pytest.mark.parametrize("name", ["acpc-limit", "short-limit"])
-def test_every_node_is_the_state_that_its_actions_lead_to(name):
-    tree = betting_tree(preset(name))
+MENU = BetMenu.from_value(
+    {"preflop": ["2.5x, a", "100%"], "flop": ["33%, e", "2.5x, a"], "min_raise": True}
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "menu"),
+    [
+        ("acpc-limit", FULL),
+        ("short-limit", FULL),
+        ("match-nolimit", MENUS["fcpa"]),
+        ("short-nolimit", MENU),
+    ],
+)
+def test_every_node_is_the_state_that_its_actions_lead_to(name, menu):
+    tree = betting_tree(preset(name), menu)
     states = {0: Betting.start(tree.rules)}
     slots = [set() for _ in tree.num_slots]
     for node in range(len(tree)):
         state = states.pop(node)
-        assert tree.actions[node] == tuple(state.legal_actions())
+        assert tree.actions[node] == tuple(menu.actions(state))
+        if node % 7 == 0:
+            assert tree.state(node) == state
         assert tuple(tree.spent[node]) == state.spent
         assert tree.round[node] == state.round
         if state.is_over:
@@ -71,8 +87,12 @@ def test_find_and_child_name_what_is_there():
 
 
 def test_a_tree_that_is_too_large_is_refused_with_its_limit():
-    with pytest.raises(ValueError, match="more than 10,000 nodes"):
-        betting_tree(preset("acpc-nolimit"), max_nodes=10_000)
+    with pytest.raises(ValueError, match=r"with every legal bet has more than [0-9,]+ nodes") as error:
+        betting_tree(preset("acpc-nolimit"))
+    assert "\n" not in str(error.value)
+    assert 'the limit is 5,000,000: use a menu of fewer bets, such as bets = "fcpa"' in str(error.value)
+    with pytest.raises(ValueError, match="with the bets fchpa has 307,250 nodes, the limit is 300,000"):
+        betting_tree(preset("acpc-nolimit"), MENUS["fchpa"], max_nodes=300_000)
 
 
 @pytest.mark.parametrize(

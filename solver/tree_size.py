@@ -1,0 +1,122 @@
+"""How large a betting tree and its tables will be, before anything is allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..abstraction.bets import FULL, BetMenu
+from ..game.betting import Betting
+from ..game.rules import Rules
+
+MAX_WORK = 1_000_000  # actions of distinct states looked at before counting is given up
+
+
+@dataclass(frozen=True)
+class TreeSize:
+    """Size of a betting tree, and of tables on it.
+
+    Attributes:
+        nodes: of the tree, leaves included.
+        decisions: decision nodes by round.
+        slots: (decision node, action) pairs by round: the length of a table row.
+        num_buckets: buckets by round; None: no tables are meant.
+        is_complete: whether everything was counted; if not, all figures are lower bounds.
+    """
+
+    nodes: int
+    decisions: tuple[int, ...]
+    slots: tuple[int, ...]
+    num_buckets: tuple[int, ...] | None = None
+    is_complete: bool = True
+
+    @property
+    def infosets(self) -> int | None:
+        """Information states: a decision node with a bucket; None without buckets."""
+        return None if self.num_buckets is None else _dot(self.decisions, self.num_buckets)
+
+    @property
+    def table_bytes(self) -> int | None:
+        """Memory of the regrets and averages, float32 each; None without buckets."""
+        return None if self.num_buckets is None else 8 * _dot(self.slots, self.num_buckets)
+
+    def __str__(self) -> str:
+        more = "" if self.is_complete else "more than "
+        by_round = " ".join(f"{count:,}" for count in self.decisions)
+        text = f"{more}{self.nodes:,} nodes, {sum(self.decisions):,} of them decisions ({by_round} by round)"
+        if self.infosets is None or self.table_bytes is None:
+            return text
+        return f"{text}, {self.infosets:,} infosets, tables {self.table_bytes / 2**20:,.1f} MiB"
+
+
+def tree_size(
+    rules: Rules, menu: BetMenu = FULL, num_buckets: Sequence[int] | None = None, most: int | None = None
+) -> TreeSize:
+    """Size of the betting tree with a menu, counted without building it.
+
+    Histories that lead to the same state are counted together: within a round those of the same length,
+    and at the beginning of a round all with the same chips.
+
+    Args:
+        rules: the game.
+        menu: the bets on offer.
+        num_buckets: buckets by round, for the size of tables.
+        most: counting may end when there are more nodes than this.
+
+    Counting also ends after `MAX_WORK` actions; the figures then are lower bounds.
+    """
+    decisions, slots = [0] * rules.num_rounds, [0] * rules.num_rounds
+    nodes, work = 1, 0
+    start = Betting.start(rules)
+    entries = {} if start.is_over else {_key(start): [start, 1]}
+    for index in range(rules.num_rounds):
+        level, entries = entries, {}
+        while level:
+            widths = [menu.num_actions(state) for state, _ in level.values()]
+            counts = [histories for _, histories in level.values()]
+            added = _dot(widths, counts)
+            decisions[index] += sum(counts)
+            slots[index] += added
+            nodes += added
+            work += sum(widths)
+            if work > MAX_WORK or (most is not None and nodes > most):
+                return _size(nodes, decisions, slots, num_buckets, is_complete=False)
+            following: dict[tuple, list] = {}
+            for state, histories in level.values():
+                for action in menu.actions(state):
+                    child = state.play(action)
+                    if not child.is_over:
+                        same = following if child.round == index else entries
+                        same.setdefault(_key(child), [child, 0])[1] += histories
+            level = following
+    return _size(nodes, decisions, slots, num_buckets, is_complete=True)
+
+
+def _size(
+    nodes: int,
+    decisions: list[int],
+    slots: list[int],
+    num_buckets: Sequence[int] | None,
+    is_complete: bool,
+) -> TreeSize:
+    buckets = None if num_buckets is None else tuple(num_buckets)
+    return TreeSize(nodes, tuple(decisions), tuple(slots), buckets, is_complete)
+
+
+def _key(state: Betting) -> tuple:
+    """What the rest of the betting depends on."""
+    actions = state.history[-1]
+    made = sum(1 for action in actions if action.amount)
+    return (
+        state.spent,
+        state.round_start,
+        state.to_act,
+        state.min_raise_to,
+        state.bets,
+        made,
+        not actions,
+    )
+
+
+def _dot(first: Sequence[int], second: Sequence[int]) -> int:
+    return sum(a * b for a, b in zip(first, second, strict=True))
