@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import json
 import os
 import shutil
 import threading
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,8 @@ def save_arrays(path: Path, kind: str, header: dict[str, Any], arrays: dict[str,
     Raises ValueError if `path` exists and is not a folder of that kind.
     """
     path = Path(path)
-    if path.exists() and _read_header(path, kind) is None:  # refuse to overwrite what is not ours
+    # Refuse to overwrite what is not ours; a folder that another process is just replacing is.
+    if all(path.exists() and _read_header(path, kind) is None for _ in range(5)):
         raise ValueError(f"{path} exists and holds no {kind}: nothing was overwritten")
     path.parent.mkdir(parents=True, exist_ok=True)
     writer = f"{os.getpid()}-{threading.get_ident()}"
@@ -49,11 +52,21 @@ def save_arrays(path: Path, kind: str, header: dict[str, Any], arrays: dict[str,
         file.write(text + "\n")
         file.flush()
         os.fsync(file.fileno())
-    old = path.with_name(f".{path.name}.{writer}.old")
-    if path.exists():
+    _replace(fresh, path, path.with_name(f".{path.name}.{writer}.old"))
+
+
+def _replace(fresh: Path, path: Path, old: Path) -> None:
+    """Rename a folder into the place of another one, which may be put there by others at any time."""
+    while True:
         shutil.rmtree(old, ignore_errors=True)
-        path.rename(old)
-    fresh.rename(path)
+        with suppress(FileNotFoundError):
+            path.rename(old)
+        try:
+            fresh.rename(path)
+            break
+        except OSError as error:  # another process was there first: what it wrote is replaced
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
     shutil.rmtree(old, ignore_errors=True)
 
 

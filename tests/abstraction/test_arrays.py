@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -185,3 +186,18 @@ def test_a_new_folder_appears_only_when_it_is_complete(tmp_path, monkeypatch):
     monkeypatch.setattr(np, "save", watching_save)
     save_arrays(tmp_path / "deep" / "thing", "thing", {}, ARRAYS)
     assert (tmp_path / "deep" / "thing" / "header.json").exists()
+
+
+def test_writers_of_the_same_folder_do_not_stop_each_other(tmp_path):
+    path = tmp_path / "thing"
+
+    def write(name: str) -> None:
+        for _ in range(40):
+            save_arrays(path, "thing", {"name": name}, ARRAYS)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, "abcd"))
+    header, arrays = load_arrays(path, "thing")
+    assert header["name"] in "abcd"
+    np.testing.assert_array_equal(arrays["buckets"], ARRAYS["buckets"])
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thing"]
