@@ -31,7 +31,7 @@ def strength_table(boards: Boards, progress: Progress | None = None) -> np.ndarr
     def fill(rows: slice) -> None:
         board_strengths(boards.cards[rows], boards.deck, out[rows])
 
-    _by_chunks(fill, len(boards), "hand strengths", progress)
+    by_chunks(fill, len(boards), "hand strengths", progress)
     return out
 
 
@@ -52,7 +52,7 @@ def last_round_equity(
     def fill(rows: slice) -> None:
         _equity_rows(strength[rows], hand_cards, boards.deck.size, MAX_STRENGTH, out[rows])
 
-    _by_chunks(fill, len(boards), "last-round equities", progress)
+    by_chunks(fill, len(boards), "last-round equities", progress)
     return out
 
 
@@ -95,7 +95,7 @@ def earlier_sums(
                 out[rows],
             )
 
-        _by_chunks(fill, len(parents), f"sums over boards of {smaller} cards", progress)
+        by_chunks(fill, len(parents), f"sums over boards of {smaller} cards", progress)
         sums = out
     return sums
 
@@ -123,13 +123,39 @@ def preflop_classes(deck: Deck) -> np.ndarray:
     return (deck.num_ranks * row + column).astype(np.uint16)
 
 
-def _by_chunks(fill: Callable[[slice], None], rows: int, what: str, progress: Progress | None) -> None:
+def by_chunks(
+    fill: Callable[[slice], None],
+    rows: int,
+    what: str,
+    progress: Progress | None,
+    chunk: int = _CHUNK,
+) -> None:
     """Run a kernel over chunks of rows in two threads (it releases the GIL)."""
-    slices = [slice(start, min(start + _CHUNK, rows)) for start in range(0, rows, _CHUNK)]
+    slices = [slice(start, min(start + chunk, rows)) for start in range(0, rows, chunk)]
     with ThreadPoolExecutor(2) as pool:
         for part, _ in zip(slices, pool.map(fill, slices), strict=True):
             if progress is not None:
                 progress(what, part.stop, rows)
+
+
+@nb.njit(cache=True, nogil=True)
+def sort_by_strength(ranks, starts, order):
+    """Write the live hands, those of strength ranks [hand] > 0, into order, the weakest first; their number.
+
+    A counting sort; starts [largest strength + 2] is its working space.
+    """
+    starts[:] = 0
+    for rank in ranks:
+        starts[rank + 1] += 1
+    starts[1] = 0  # dead hands have strength 0
+    for value in range(1, starts.shape[0]):
+        starts[value] += starts[value - 1]
+    alive = starts[starts.shape[0] - 1]
+    for hand in range(ranks.shape[0]):
+        if ranks[hand]:
+            order[starts[ranks[hand]]] = hand
+            starts[ranks[hand]] += 1
+    return alive
 
 
 @nb.njit(cache=True, nogil=True)
@@ -139,24 +165,12 @@ def _equity_rows(strength, hand_cards, deck_size, top, out):
     The hands of a board are sorted by strength; what a hand beats is what comes before its group of
     equals, less the hands that share one of its cards.
     """
-    num_hands = strength.shape[1]
-    starts = np.zeros(top + 2, np.int64)
-    order = np.empty(num_hands, np.int64)
+    starts = np.empty(top + 2, np.int64)
+    order = np.empty(strength.shape[1], np.int64)
     below = np.empty(deck_size, np.int64)
     for row in range(strength.shape[0]):
         ranks = strength[row]
-        starts[:] = 0
-        alive = 0
-        for hand in range(num_hands):  # counting sort
-            starts[ranks[hand] + 1] += 1
-        starts[1] = 0  # dead hands have strength 0
-        for value in range(1, top + 2):
-            starts[value] += starts[value - 1]
-        for hand in range(num_hands):
-            if ranks[hand]:
-                order[starts[ranks[hand]]] = hand
-                starts[ranks[hand]] += 1
-                alive += 1
+        alive = sort_by_strength(ranks, starts, order)
         below[:] = 0
         begin = 0
         while begin < alive:
