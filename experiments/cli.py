@@ -23,6 +23,7 @@ from .bonus import add_bonus_options, run_bonus
 from .options import given_rules, read_flops_option
 from .play import add_play_options, run_play
 from .progress import counting_bar, solve_bar, stage_bar
+from .study import add_study_options, run_study_command
 
 
 class _Parser(argparse.ArgumentParser):
@@ -111,6 +112,10 @@ def _parser() -> argparse.ArgumentParser:
         command("dealer", run_dealer, "deal matches between programs of the ACPC protocol")
     )
     add_bonus_options(command("bonus", run_bonus, "what the casino game's side bet returns"))
+
+    add_study_options(
+        command("study", run_study_command, "solve a game in several abstractions and score them all")
+    )
 
     sub = command("bench", _bench, "measure the speed table here and now")
     sub.add_argument("names", nargs="*", metavar="NAME")

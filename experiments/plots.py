@@ -24,6 +24,8 @@ PALETTE = {
     "raise-to": "#e69f00",
     "all-in": "#d55e00",
 }
+#: Lines, told apart by colour-blind readers (Okabe and Ito 2008).
+LINE_COLOURS = ("#000000", "#d55e00", "#0072b2", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#b0a000")
 
 
 def exploitability_curve(
@@ -40,12 +42,52 @@ def exploitability_curve(
     ax = ax or Figure(figsize=(6.4, 4), layout="constrained").add_subplot()
     time, value = np.array(points).T
     ax.loglog(time, value, marker="o", color="#0072b2")
+    _draw_log_axes(ax, title, unit)
+    return ax
+
+
+def exploitability_curves(
+    curves: Sequence[tuple[str, str, Sequence[tuple[float, float]]]],
+    title: str,
+    unit: str = "iterations",
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot several curves of exploitability in mbb/h, with a legend beside the axes.
+
+    Curves of a group share a colour and differ in their dashes and markers; after eight groups colours come
+    again, with other markers.
+
+    Args:
+        curves: (name, group, (time, exploitability) pairs).
+        title, unit, ax: as in `exploitability_curve`.
+    """
+    ax = ax or Figure(figsize=(9, 6), layout="constrained").add_subplot()
+    groups = list(dict.fromkeys(group for _, group, _ in curves))
+    drawn = dict.fromkeys(groups, 0)
+    for name, group, points in curves:
+        place, member = groups.index(group), drawn[group]
+        drawn[group] += 1
+        time, value = np.array(points).T
+        ax.loglog(
+            time,
+            value,
+            color=LINE_COLOURS[place % len(LINE_COLOURS)],
+            linestyle=("-", "--", ":", "-.")[member % 4],
+            marker="os^DvP"[(member + place // len(LINE_COLOURS)) % 6],
+            markersize=5,
+            label=name,
+        )
+    _draw_log_axes(ax, title, unit)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, handlelength=3.5)
+    return ax
+
+
+def _draw_log_axes(ax: Axes, title: str, unit: str) -> None:
     ax.set(xlabel=unit, ylabel="exploitability (mbb/h)", title=title)
     for axis in (ax.xaxis, ax.yaxis):  # 200 rather than 2 x 10^2
         axis.set_major_formatter(LogFormatter())
         axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))
     ax.grid(True, which="both", alpha=0.3)
-    return ax
 
 
 def strategy_grid(strategy: Strategy, line: Sequence[str] = (), ax: Axes | None = None) -> Axes:

@@ -1,0 +1,273 @@
+"""Studies: what a file says, results that are those of single runs, and going on after a break."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from nashfold.abstraction import AbstractionConfig, RoundConfig
+from nashfold.experiments.cli import main
+from nashfold.experiments.study import (
+    SHIPPED,
+    Contender,
+    Study,
+    open_study,
+    run_study,
+    study_figure,
+    study_table,
+)
+from nashfold.game import preset
+from nashfold.solver import SolveConfig, Strategy, best_response, solve
+from small_abstractions import TINY_RULES
+
+mpl.use("Agg")
+CLASSES = RoundConfig("preflop-classes")
+
+
+def contender(name: str, *rounds: RoundConfig, recall: str = "imperfect") -> Contender:
+    return Contender(name, AbstractionConfig(TINY_RULES, (CLASSES, *rounds), recall), name.split()[0])
+
+
+SMALL = Study(
+    TINY_RULES,
+    (
+        contender("ehs 3", RoundConfig("ehs", 3), RoundConfig("ehs", 3)),
+        contender("ehs 5", RoundConfig("ehs", 5), RoundConfig("ehs", 5), recall="perfect"),
+    ),
+    iterations=(9_000, 20_000),
+    seeds=(1, 2),
+)
+GRID = """
+rules = "short-limit"
+iterations = [1_000, 10_000]
+[[abstraction]]
+name = "lossless"
+lossless = true
+[[abstraction]]
+name = "mine"
+file = "mine.toml"
+[[abstraction]]
+name = "ehs"
+recall = "perfect"
+buckets = [5, 20]
+round = [{ feature = "preflop-classes" }, { feature = "ehs" }, { feature = "ehs2", buckets = 7 }]
+"""
+MINE = 'rules = "short-limit"\nseed = 9\nround = [' + '{ feature = "ehs", buckets = 4 }, ' * 3 + "]"
+
+
+def timeless(rows):
+    """Results without what differs from run to run."""
+    return [{key: value for key, value in row.items() if not key.endswith("seconds")} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The small study done in one go: its folder and results."""
+    folder = tmp_path_factory.mktemp("small") / "study"
+    return folder, run_study(SMALL, folder)
+
+
+def test_a_list_of_buckets_is_an_abstraction_for_each_number(tmp_path):
+    (tmp_path / "study.toml").write_text(GRID)
+    (tmp_path / "mine.toml").write_text(MINE)
+    study = Study.from_toml(tmp_path / "study.toml")
+    assert [(c.name, c.group) for c in study.contenders] == [
+        ("lossless", "lossless"),
+        ("mine", "mine"),
+        ("ehs 5", "ehs"),
+        ("ehs 20", "ehs"),
+    ]
+    lossless, mine, _, ehs = study.contenders
+    assert lossless.config == AbstractionConfig.lossless(preset("short-limit"))
+    assert ehs.with_seed(3) == AbstractionConfig(
+        preset("short-limit"),
+        (CLASSES, RoundConfig("ehs", 20), RoundConfig("ehs2", 7)),
+        "perfect",
+        seed=3,
+    )
+    assert mine.with_seed(3).seed == 9  # a file says everything itself
+    resolved = tmp_path / "resolved.toml"
+    resolved.write_text(study.to_toml())
+    (tmp_path / "mine.toml").unlink()
+    again = Study.from_toml(resolved)
+    assert again.to_toml() == study.to_toml()
+    assert [c.with_seed(4).hash for c in again.contenders] == [
+        c.with_seed(4).hash for c in study.contenders
+    ]
+
+
+def test_results_are_those_of_runs_that_end_at_the_marks(small):
+    _, rows = small
+    assert [(row["name"], row["seed"], row["iterations"]) for row in rows] == [
+        (name, seed, mark) for name in ("ehs 3", "ehs 5") for seed in (1, 2) for mark in (9_000, 20_000)
+    ]
+    for row in rows[3], rows[6]:
+        own = next(c for c in SMALL.contenders if c.name == row["name"])
+        config = SolveConfig(
+            TINY_RULES, own.with_seed(row["seed"]), iterations=row["iterations"], seed=row["seed"]
+        )
+        run = solve(config)
+        score = best_response(run.strategy)
+        assert (row["mbb_per_hand"], row["per_position"]) == (score.mbb_per_hand, [*score.per_position])
+        assert (row["kind"], row["hash"]) == ("exact", config.abstraction.hash)
+        assert row["buckets"] == run.strategy.abstraction.num_buckets
+
+
+def test_runs_side_by_side_give_the_same_results(small, tmp_path):
+    assert timeless(run_study(SMALL, tmp_path / "study", threads=2)) == timeless(small[1])
+
+
+def test_a_study_that_was_broken_off_goes_on(small, tmp_path):
+    told = []
+
+    def break_off(row):
+        told.append(row)
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study(SMALL, tmp_path / "study", announce=break_off)
+    with open(tmp_path / "study" / "results.jsonl", "a") as file:
+        file.write('{"name": "ehs 3", "se')  # killed while it wrote
+    rest = []
+    rows = run_study(SMALL, tmp_path / "study", announce=rest.append)
+    assert timeless(rows) == timeless(small[1])
+    assert timeless(sorted(told + rest, key=str)) == timeless(sorted(rows, key=str))
+    lines = (tmp_path / "study" / "results.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == told + rest
+
+
+def test_a_study_interrupted_while_it_solves_ends_at_once_and_goes_on(small, tmp_path):
+    def interrupt(done, total):
+        assert total == 80_000
+        if done > 10_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study(SMALL, tmp_path / "study", progress=interrupt)
+    assert timeless(run_study(SMALL, tmp_path / "study")) == timeless(small[1])
+
+
+def test_a_study_grows_by_marks_seeds_and_abstractions(small, tmp_path):
+    begun = replace(SMALL, contenders=SMALL.contenders[:1], iterations=(20_000,), seeds=(1,))
+    first = run_study(begun, tmp_path / "study")
+    new = []
+    rows = run_study(SMALL, tmp_path / "study", announce=new.append)
+    assert timeless(rows) == timeless(small[1])
+    assert len(new) == len(rows) - 1
+    assert rows[1] == first[0]
+
+
+def test_the_folder_of_another_study_is_left_alone(small, tmp_path):
+    folder, _ = small
+    before = (folder / "study.toml").read_text()
+    for other in (
+        replace(SMALL, scheme="cfr"),
+        replace(SMALL, contenders=(replace(SMALL.contenders[0], name="ehs 5"),)),
+    ):
+        with pytest.raises(
+            ValueError, match=r"is another study: its (scheme|abstraction 'ehs 5') differ"
+        ):
+            run_study(other, folder)
+    (tmp_path / "letters.txt").touch()
+    with pytest.raises(ValueError, match="holds no study"):
+        run_study(SMALL, tmp_path)
+    assert (folder / "study.toml").read_text() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["letters.txt"]
+
+
+def test_the_runs_can_be_opened(small):
+    folder, rows = small
+    strategy = Strategy.load(folder / "runs" / "ehs 3 seed 2")
+    assert best_response(strategy).mbb_per_hand == rows[3]["mbb_per_hand"]
+
+
+def test_table_and_figure_show_every_result(small):
+    folder, rows = small
+    table = study_table(SMALL, rows)
+    assert (folder / "table.md").read_text(encoding="utf-8") == table
+    header, _, first, second = table.splitlines()
+    assert header.split(" | ")[2].strip() == "9,000"
+    scores = [row["mbb_per_hand"] for row in rows]
+    error = abs(scores[1] - scores[3]) / 2
+    assert f"{(scores[1] + scores[3]) / 2:.1f} ± {error:.1f}" in first
+    assert len({len(line) for line in (header, first, second)}) == 1
+    (ax,) = study_figure(SMALL, rows).axes
+    points = [line.get_xydata().tolist() for line in ax.lines]
+    assert points[0] == [
+        [9_000, (scores[0] + scores[2]) / 2],
+        [20_000, pytest.approx((scores[1] + scores[3]) / 2)],
+    ]
+    one, other = ax.lines
+    assert one.get_color() == other.get_color()  # of one group
+    assert one.get_linestyle() != other.get_linestyle()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ehs 3", "ehs 5"]
+    assert (folder / "study.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("iterations = [1_000, 10_000]", ""), "the key iterations is missing"),
+        (("[1_000, 10_000]", "[10_000, 1_000]"), "must be positive whole numbers, ascending"),
+        (("[1_000, 10_000]", "5"), "iterations must be a list, not 5"),
+        (('rules = "short-limit"', 'rules = "short"'), "short"),
+        (('rules = "short-limit"', 'rules = "short-limit"\ncolour = 1'), "unknown key 'colour'"),
+        (('rules = "short-limit"', 'rules = "short-limit"\nseeds = [1, 1]'), "seeds must be different"),
+        (
+            ('rules = "short-limit"', 'rules = "short-limit"\nseeds = [-1]'),
+            "seed must be a whole number",
+        ),
+        (('rules = "short-limit"', 'rules = "short-limit"\nflops = 0'), "flops must be"),
+        (('rules = "short-limit"', 'rules = "short-limit"\nscheme = "x"'), "scheme must be"),
+        (('name = "mine"', 'name = "lossless"'), "two abstractions are called 'lossless'"),
+        (('name = "mine"', 'name = "../mine"'), "cannot be the name"),
+        (('name = "mine"', 'name = "mine"\nbuckets = [3]'), "abstraction 'mine': with file or lossless"),
+        (("lossless = true", "lossless = false"), "lossless is true or left out"),
+        (("lossless = true", "losless = true"), r"an \[\[abstraction\]\] has a name and some of"),
+        (("[5, 20]", "5"), "abstraction 'ehs': buckets must be a list"),
+        (("[5, 20]", "[0]"), "abstraction 'ehs': feature ehs needs buckets = 1 to"),
+        (
+            ('feature = "preflop-classes"', 'feature = "ehs3"'),
+            "abstraction 'ehs': unknown feature 'ehs3'",
+        ),
+        (("mine.toml", "yours.toml"), "abstraction 'mine': cannot read .*yours.toml"),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2(change, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(MINE)
+    assert change[0] in GRID
+    Path("study.toml").write_text(GRID.replace(*change, 1))
+    assert main(["study", "study.toml"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    with pytest.raises(ValueError, match=message):
+        Study.from_toml("study.toml")
+    assert not Path("runs").exists()
+
+
+def test_the_command_prints_the_table_or_one_json_object(small, tmp_path, monkeypatch, capsys):
+    _, rows = small
+    monkeypatch.chdir(tmp_path)
+    Path("small.toml").write_text(SMALL.to_toml())
+    assert main(["study", "small.toml", "--json", "--threads", "2"]) == 0
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert found["path"] == str(Path("runs", "small"))
+    assert timeless(found["results"]) == timeless(rows)
+    assert "ehs 5, seed 2: 20,000 iterations in" in captured.err
+    assert main(["study", "small.toml"]) == 0  # everything is there
+    captured = capsys.readouterr()
+    assert Path("runs/small/table.md").read_text(encoding="utf-8") in captured.out
+    assert main(["study", "smell.toml"]) == 2
+    assert "unknown study 'smell.toml': a file, or one of " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_shipped_studies_are_complete(path):
+    assert open_study(path.stem).contenders
