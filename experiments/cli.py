@@ -13,13 +13,13 @@ from dataclasses import asdict, replace
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
-from time import perf_counter
 from typing import Any, NoReturn
 
 from ..game.match import play_match
 from ..game.presets import PRESETS, preset, preset_readings
 from .acpc import add_acpc_options, add_dealer_options, run_acpc, run_dealer
 from .bonus import add_bonus_options, run_bonus
+from .build import add_build_options, run_build
 from .options import given_rules, read_flops_option
 from .play import add_play_options, run_play
 from .progress import counting_bar, solve_bar, stage_bar
@@ -76,8 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("games", _games, "the games there are, or one as an ACPC definition or in words")
     sub.add_argument("name", nargs="?", metavar="NAME")
 
-    sub = command("build", _build, "build a card abstraction into the cache folder")
-    sub.add_argument("config", metavar="ABSTRACTION.toml")
+    add_build_options(command("build", run_build, "build a card abstraction into the cache folder"))
 
     sub = command("solve", _solve, "solve a game in an abstraction")
     sub.add_argument("config", metavar="CONFIG.toml")
@@ -143,25 +142,6 @@ def _games(options: argparse.Namespace) -> dict[str, Any]:
         "readings": readings,
         "acpc": definition,
         "words": rules.in_words(),
-    }
-
-
-def _build(options: argparse.Namespace) -> dict[str, Any]:
-    from ..abstraction.build import abstraction_path, build_abstraction
-
-    started = perf_counter()
-    with stage_bar("boards") as progress:
-        abstraction = build_abstraction(options.config, progress)
-    seconds = perf_counter() - started
-    path = abstraction_path(abstraction.hash)
-    if not options.json:
-        print(f"abstraction {abstraction.hash}, buckets {' '.join(map(str, abstraction.num_buckets))}, "
-              f"{seconds:.1f} s: {path}")  # fmt: skip
-    return {
-        "hash": abstraction.hash,
-        "path": str(path),
-        "buckets": abstraction.num_buckets,
-        "seconds": seconds,
     }
 
 
