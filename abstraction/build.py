@@ -21,10 +21,12 @@ from ..game.rules import Rules
 from . import features
 from .arrays import load_arrays, save_arrays
 from .buckets import CardAbstraction
+from .clustering import Clustering
 from .config import AbstractionConfig, RoundConfig
 from .equity import Progress, preflop_classes
 from .features import Feature, FeatureTables
 from .hands import CanonicalHands, canonical_hands
+from .public import public_clusters
 from .recall import occurring_tuples
 from .round_buckets import RoundBuckets, describe_buckets
 
@@ -143,7 +145,7 @@ class _Builder:
         feature, weights = self._feature(index, entry, hands), hands.weights
         clusters = self._public_clusters(entry, hands)
         labels, distances = np.empty(len(hands), np.uint16), np.empty(len(hands), np.float32)
-        found = []
+        found: list[Clustering] = []
         count = 0
         for points in [None] if clusters is None else _points_by_cluster(clusters, hands):
             part = feature.group(points, weights if points is None else weights[points], entry.buckets)
@@ -155,7 +157,9 @@ class _Builder:
             found.append(part)
         notes = {
             "measure": feature.measure,
-            "objectives": [list(part.objective) for part in found],
+            "objectives": [
+                [value * feature.unit**feature.power for value in part.objective] for part in found
+            ],
             "messages": [part.message for part in found if part.message],
         }
         centres = np.concatenate([part.centres for part in found])
@@ -184,8 +188,6 @@ class _Builder:
     def _public_clusters(self, entry: RoundConfig, hands: CanonicalHands) -> np.ndarray | None:
         if entry.public is None:
             return None
-        from .public import public_clusters
-
         return public_clusters(
             hands,
             self.tables.mean_equity(hands),

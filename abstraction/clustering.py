@@ -24,6 +24,7 @@ _SAMPLE_PASSES = 60
 _SAMPLE_TOLERANCE = 1e-3  # stop when a pass lowers the objective by a smaller share than this
 _PASSES = 4  # over all points, if they were not the sample
 _TOLERANCE = 2e-3
+_PATIENCE = 3  # passes in a row that may fail to lower the objective
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Clustering:
         centres: [cluster, ...] as the space has them.
         distances: float32 [point]: from that centre.
         objective: weighted mean of ``distance ** power`` after the seeding and after each pass, of the
-            restart that won.
+            restart that won; the last one belongs to the labels.
         message: what the caller may want to know, or "".
         sample_passes: how many of the objectives are those of the sample; the others are of all points.
     """
@@ -167,23 +168,32 @@ class _Run:
         tolerance: float,
         done: int = 0,
     ) -> Clustering:
-        """Lloyd's passes until the objective hardly falls, from centres, labels and distances that fit."""
+        """Lloyd's passes until the objective hardly falls, from centres, labels and distances that fit.
+
+        Where centres are not the best ones, a pass may raise the objective, the first one above all (seeds
+        are points, and nothing is nearer to a point than itself): then the passes go on for a while, and the
+        best one is kept.
+        """
         objective = [_objective(weights, distances, space.power)]
-        while done < passes and objective[-1] > 0:
+        lowest, kept = objective[0], centres
+        in_vain = 0
+        while done < passes and objective[-1] > 0 and in_vain < _PATIENCE:
             done += 1
-            before = centres
             tick = self._tick(f"{note}pass {done}", passes, len(space))
             centres = space.centres(labels, weights, len(centres), self.threads)
             space.nearest(centres, labels, distances, self.threads, tick)
             centres = self._fill(space, weights, centres, labels, distances)
-            value = _objective(weights, distances, space.power)
-            if value > objective[-1]:  # a space whose centres are not the best ones, or rounding
-                centres = before
-                space.nearest(centres, labels, distances, self.threads, tick)
-                break
-            objective.append(value)
-            if value > (1 - tolerance) * objective[-2]:
-                break
+            objective.append(_objective(weights, distances, space.power))
+            gain = lowest - objective[-1]
+            if gain >= 0:
+                lowest, kept = objective[-1], centres
+                if gain <= tolerance * objective[-1]:
+                    break
+            in_vain = 0 if gain > 0 else in_vain + 1
+        if kept is not centres:
+            centres = kept
+            space.nearest(centres, labels, distances, self.threads)
+            objective.append(_objective(weights, distances, space.power))
         return Clustering(labels, centres, distances, tuple(objective), "", len(objective))
 
     def _fill(

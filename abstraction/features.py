@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 from ..game.cards import Deck
 from .boards import canonical_boards
+from .clustering import Clustering, HistogramSpace, L2Space, Space, cluster
 from .config import RoundConfig
 from .equity import (
     Progress,
@@ -23,27 +24,12 @@ from .equity import (
     strength_table,
 )
 from .hands import CanonicalHands
+from .histograms import equity_histograms
+from .ochs import ochs_features, opponent_clusters
 from .percentiles import percentile_buckets
+from .potential import PotentialSpace, next_bucket_distributions, potential_ground
 from .round_buckets import RoundBuckets
 
-# HACK-BEGIN
-try:
-    from .clustering import Clustering, HistogramSpace, L2Space, Space, cluster
-except ImportError:
-    from collections import namedtuple
-
-    Space = None
-    Clustering = namedtuple("Clustering", "labels centres distances objective message")
-try:
-    from .histograms import equity_histograms
-    from .ochs import ochs_features, opponent_clusters
-except ImportError:
-    pass
-try:
-    from .potential import PotentialSpace, next_bucket_distributions, potential_ground
-except ImportError:
-    pass
-# HACK-END
 _OCHS_UNIT = 1 / 65_535  # of the stored equities
 
 
@@ -52,6 +38,7 @@ class Feature(NamedTuple):
 
     measure: the distance between hands that is meant, in words.
     unit: what a distance of 1 between the feature's numbers is in that measure.
+    power: clusters minimise the mean of the distance to this power.
     group: Clustering of some points (an index array, or None for all) with their weights into at most so
         many buckets.
     equity: float64 [bucket]: mean equity of centres [bucket, ...].
@@ -59,6 +46,7 @@ class Feature(NamedTuple):
 
     measure: str
     unit: float
+    power: int
     group: Callable[[np.ndarray | None, np.ndarray, int], Clustering]
     equity: Callable[[np.ndarray], np.ndarray]
 
@@ -126,7 +114,7 @@ def percentiles(tables: FeatureTables, hands: CanonicalHands, entry: RoundConfig
         centres = _weighted_means(labels, equity, weights)
         return Clustering(labels, centres, np.abs(equity - centres[labels]), (), "")
 
-    return Feature("difference of mean equities", 1.0, group, np.asarray)
+    return Feature("difference of mean equities", 1.0, 1, group, np.asarray)
 
 
 def histograms(tables: FeatureTables, hands: CanonicalHands, entry: RoundConfig, seed: int) -> Feature:
@@ -140,8 +128,9 @@ def histograms(tables: FeatureTables, hands: CanonicalHands, entry: RoundConfig,
         shares = centres / centres[:, -1:]
         return ((1 - shares).sum(axis=1) + 0.5) / centres.shape[1]
 
+    unit = 1 / (entry.bins * int(space.points[0, -1]))
     group = _grouping(space, entry, seed, tables.progress)
-    return Feature("earth mover's distance of equity histograms", 1 / entry.bins, group, equity)
+    return Feature("earth mover's distance of equity histograms", unit, space.power, group, equity)
 
 
 def ochs(tables: FeatureTables, hands: CanonicalHands, entry: RoundConfig, seed: int) -> Feature:
@@ -153,6 +142,7 @@ def ochs(tables: FeatureTables, hands: CanonicalHands, entry: RoundConfig, seed:
     return Feature(
         "Euclidean distance of equities against clusters of opposing hands",
         _OCHS_UNIT,
+        space.power,
         _grouping(space, entry, seed, tables.progress),
         lambda centres: centres @ shares * _OCHS_UNIT,
     )
@@ -176,10 +166,12 @@ def potential(
     size = min(other for other in tables.board_sizes if other > hands.boards.size)
     boards = canonical_boards(tables.deck, size)
     distributions = next_bucket_distributions(hands, boards, later.matrix, tables.progress)
+    space = PotentialSpace(distributions, ground)
     return Feature(
         "earth mover's distance of distributions over the next round's buckets",
         1.0,
-        _grouping(PotentialSpace(distributions, ground), entry, seed, tables.progress),
+        space.power,
+        _grouping(space, entry, seed, tables.progress),
         lambda centres: centres @ later.arrays["equity"],
     )
 

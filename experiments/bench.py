@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..abstraction.boards import canonical_boards
 from ..abstraction import AbstractionConfig, CardAbstraction, RoundConfig, build_abstraction
-from ..abstraction.equity import last_round_equity, strength_table
 from ..game.hand import new_hand
 from ..game.presets import preset
 from ..game.strength import hand_strength
@@ -19,17 +17,18 @@ from ..solver.mccfr import CHUNK, ExternalSampling
 from ..solver.public_tree import Deal, Scratch, Walk
 from ..solver.strategy import Strategy
 from ..solver.tables import Tables
+from . import bench_abstraction
 
 
 def run_benchmarks(names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """Measure the rows of those names (default: all) on one core, one after the other.
+    """Measure the rows of those names (default: all but MINUTES), one after the other.
 
     Raises ValueError for a name that there is not.
     """
     for name in names:
         if name not in BENCHMARKS:
             raise ValueError(f"unknown benchmark {name!r}: choose from {', '.join(BENCHMARKS)}")
-    for name in names or BENCHMARKS:
+    for name in names or (name for name in BENCHMARKS if name not in MINUTES):
         yield {"name": name, **BENCHMARKS[name]()}
 
 
@@ -72,21 +71,8 @@ def _strength() -> dict[str, Any]:
     return row | {"result": text}
 
 
-def _tables() -> dict[str, Any]:
-    deck = preset("acpc-limit").deck
-    boards = canonical_boards(deck, 5)
-    started = perf_counter()
-    strength = strength_table(boards)
-    last_round_equity(strength, boards)
-    seconds = perf_counter() - started
-    return {
-        "seconds": seconds,
-        "result": f"strengths and river equities of all {len(boards):,} boards: "
-        f"{seconds:.1f} s (two threads)",
-    }
-
-
-def _percentile_abstraction(buckets: int) -> CardAbstraction:
+def percentile_abstraction(buckets: int) -> CardAbstraction:
+    """Limit hold'em in percentile buckets, from the cache if it is there."""
     rounds = (RoundConfig("preflop-classes"), *[RoundConfig("ehs", buckets)] * 3)
     return build_abstraction(AbstractionConfig(preset("acpc-limit"), rounds))
 
@@ -96,7 +82,7 @@ def _mccfr() -> dict[str, Any]:
 
     rules = preset("acpc-limit")
     tree = betting_tree(rules)
-    abstraction = _percentile_abstraction(200)
+    abstraction = percentile_abstraction(200)
     tables = Tables(tree, abstraction.num_buckets)
     solver = ExternalSampling(tree, abstraction, tables)
     solver.run(CHUNK)
@@ -122,7 +108,7 @@ def _best_response() -> dict[str, Any]:
     """The river round of limit hold'em on one board: 567 histories, one position."""
     rules = preset("acpc-limit")
     tree = betting_tree(rules)
-    abstraction = _percentile_abstraction(200)
+    abstraction = percentile_abstraction(200)
     tables = Tables(tree, abstraction.num_buckets)
     ExternalSampling(tree, abstraction, tables).run(10 * CHUNK)
     walk = Walk(0, Strategy(tree, abstraction, tables.average_strategy()), precision="single")
@@ -221,9 +207,14 @@ def _hands() -> dict[str, Any]:
 
 BENCHMARKS: dict[str, Callable[[], dict[str, Any]]] = {
     "strength": _strength,
-    "tables": _tables,
+    "tables": bench_abstraction.tables,
+    "histograms": bench_abstraction.histograms,
+    "lookup": bench_abstraction.lookup,
     "mccfr": _mccfr,
     "best-response": _best_response,
     "openspiel": _openspiel,
     "hands": _hands,
+    "abstraction-200": bench_abstraction.small_abstraction,
+    "abstraction-2000": bench_abstraction.large_abstraction,
 }
+MINUTES = ("abstraction-200", "abstraction-2000")  # rows that take minutes: measured when they are named
