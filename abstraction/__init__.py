@@ -1,5 +1,6 @@
 """What a strategy treats as the same: suits, hands, bet sizes."""
 
+from .bets import BetMenu
 from .boards import Boards, canonical_boards
 from .buckets import CardAbstraction
 from .build import build_abstraction, trivial_abstraction
@@ -8,6 +9,7 @@ from .hands import CanonicalHands, canonical_hands
 
 __all__ = [
     "AbstractionConfig",
+    "BetMenu",
     "Boards",
     "CanonicalHands",
     "CardAbstraction",

@@ -50,13 +50,8 @@ TRANSLATIONS: dict[str, Callable[[Size, Size, Size], float]] = {
     "nearest": _nearest,
     "soft": soft,
 }
-#: The one that takes each size for a single other one, for each translation.
-DETERMINISTIC = {
-    "pseudo-harmonic": "deterministic",
-    "deterministic": "deterministic",
-    "nearest": "nearest",
-    "soft": "nearest",
-}
+#: For each translation the one that scoring takes instead, which takes each size for a single other one.
+DETERMINISTIC = {name: "nearest" if name == "nearest" else "deterministic" for name in TRANSLATIONS}
 
 
 def check_translation(name: str) -> str:

@@ -113,7 +113,7 @@ def _deck_cards(deck: Deck) -> tuple[int, ...]:
 def longest_line(rules: Rules, menu: Menu | None) -> int:
     """Number of decisions that no hand exceeds: the passive ones of all rounds and every raise.
 
-    Some hand reaches it, but for menus with sizes such as ``2x``, where it is an upper bound.
+    Some hand reaches it, but for menus with sizes such as ``2x`` or ``e``, where it is an upper bound.
     """
     start = Betting.start(rules)
     if rules.stacks is not None and min(rules.stacks) <= rules.big_blind:

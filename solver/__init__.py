@@ -4,6 +4,7 @@ from .betting_tree import BettingTree, betting_tree
 from .run import Run, SolveConfig, solve
 from .scoring.best_response import Exploitability, best_response, expected_value
 from .strategy import BUILT_INS, BuiltIn, Strategy, StrategyPlayer, open_strategy
+from .tree_size import TreeSize, tree_size
 
 __all__ = [
     "BUILT_INS",
@@ -14,9 +15,11 @@ __all__ = [
     "SolveConfig",
     "Strategy",
     "StrategyPlayer",
+    "TreeSize",
     "best_response",
     "betting_tree",
     "expected_value",
     "open_strategy",
     "solve",
+    "tree_size",
 ]

@@ -102,6 +102,12 @@ def betting_tree(rules: Rules, menu: BetMenu = FULL, max_nodes: int = MAX_NODES)
 
 @cache  # behind a function whose default arguments are filled in: one game, one tree
 def _checked(rules: Rules, menu: BetMenu, max_nodes: int) -> BettingTree:
+    check_nodes(rules, menu, max_nodes)
+    return _build(rules, menu)
+
+
+def check_nodes(rules: Rules, menu: BetMenu = FULL, max_nodes: int = MAX_NODES) -> None:
+    """ValueError, naming a menu to use, if a betting tree has more than `max_nodes` nodes; none is built."""
     # Trees of a menu are counted to the end, for the message; with every bet that may take ages.
     size = tree_size(rules, menu, most=max_nodes if menu.is_full else None)
     if size.nodes > max_nodes or not size.is_complete:
@@ -111,7 +117,6 @@ def _checked(rules: Rules, menu: BetMenu, max_nodes: int) -> BettingTree:
             f"the betting tree of {rules.name} with {bets} has {more}{size.nodes:,} nodes, the limit is "
             f'{max_nodes:,}: use a menu of fewer bets, such as bets = "fcpa"'
         )
-    return _build(rules, menu)
 
 
 def _build(rules: Rules, menu: BetMenu) -> BettingTree:

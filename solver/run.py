@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import Any
 
 from ..abstraction.arrays import load_arrays
+from ..abstraction.bets import FULL, BetMenu
 from ..abstraction.buckets import CardAbstraction
 from ..abstraction.build import abstraction_path, build_abstraction
 from ..abstraction.config import AbstractionConfig
@@ -26,10 +27,11 @@ from ..abstraction.equity import Progress
 from ..game.presets import read_rules, rules_value
 from ..game.rules import Rules
 from ..game.toml_file import read_toml, toml_value
-from .betting_tree import betting_tree
+from .betting_tree import betting_tree, check_nodes
 from .mccfr import CHUNK, SCHEMES, ExternalSampling
 from .strategy import Strategy
 from .tables import Tables
+from .tree_size import TreeSize, tree_size
 
 MEMORY_LIMIT = 16 << 30  # bytes of tables above which a run is refused
 
@@ -41,7 +43,8 @@ class SolveConfig:
     Attributes:
         rules: the game.
         abstraction: the card abstraction to solve in.
-        bets: "full", every legal bet.
+        bets: the bets on offer, a BetMenu or a value of one: "full" (every legal bet), another preset, sizes
+            as text, or a table.
         scheme: weighting of iterations, "lcfr" (linear) or "cfr".
         sampling: "external".
         iterations: iterations to do in all (None: until the time is over).
@@ -53,7 +56,7 @@ class SolveConfig:
 
     rules: Rules
     abstraction: AbstractionConfig
-    bets: str = "full"
+    bets: BetMenu = FULL
     scheme: str = "lcfr"
     sampling: str = "external"
     iterations: int | None = None
@@ -67,7 +70,7 @@ class SolveConfig:
             if not ok:
                 raise ValueError(message)
 
-        need(self.bets == "full", f'bets must be "full", not {self.bets!r}')
+        object.__setattr__(self, "bets", BetMenu.from_value(self.bets))
         need(self.scheme in SCHEMES, f"scheme must be {' or '.join(SCHEMES)}, not {self.scheme!r}")
         need(self.sampling == "external", f'sampling must be "external", not {self.sampling!r}')
         need(
@@ -114,7 +117,8 @@ class SolveConfig:
     def to_toml(self) -> str:
         """The configuration with everything resolved; a run can be started from it again."""
         lines = [f"rules = {toml_value(rules_value(self.rules), 'rules')}"]
-        for key in ("bets", "scheme", "sampling", "iterations", "time", "seed", "threads"):
+        lines.append(f"bets = {toml_value(self.bets.to_value(), 'bets')}")
+        for key in ("scheme", "sampling", "iterations", "time", "seed", "threads"):
             value = getattr(self, key)
             if value is not None:
                 lines.append(f"{key} = {json.dumps(value)}")
@@ -127,12 +131,13 @@ class SolveConfig:
             lines += [f"{key} = {toml_value(value, key)}" for key, value in entry.items()]
         return "\n".join(lines) + "\n"
 
-    def estimate_bytes(self) -> int:
-        """Memory that the tables take at most, known before anything is built.
+    def size(self) -> TreeSize:
+        """Size of the betting tree and at most of the tables, known before anything is built."""
+        return tree_size(self.rules, self.bets, self.abstraction.max_buckets())
 
-        Raises ValueError for a betting tree that is too large.
-        """
-        return Tables.estimate_bytes(betting_tree(self.rules), self.abstraction.max_buckets())
+    def estimate_bytes(self) -> int:
+        """Memory that the tables take at most; a lower bound for a tree too large to be counted."""
+        return self.size().table_bytes or 0
 
     def identity(self) -> dict[str, Any]:
         """What must agree for a run to continue another one: everything but how long and how fast."""
@@ -142,7 +147,7 @@ class SolveConfig:
         return {
             "rules": rules,
             "abstraction": self.abstraction.hash,
-            "bets": self.bets,
+            "bets": self.bets.to_value(),
             "scheme": self.scheme,
             "sampling": self.sampling,
             "seed": self.seed,
@@ -235,18 +240,21 @@ def solve(
     if not isinstance(config, SolveConfig):
         config = SolveConfig.from_toml(config)
     folder = None if out is None else _RunFolder(Path(out), config, resume)
-    tree = betting_tree(config.rules)
-    size = config.estimate_bytes()
-    if size > MEMORY_LIMIT:
+    check_nodes(config.rules, config.bets)
+    size = config.size()
+    taken = size.table_bytes or 0
+    if taken > MEMORY_LIMIT:
         raise ValueError(
-            f"the tables would take {size / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB: "
-            "use fewer buckets"
+            f"the tables would take {taken / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB: "
+            f"use fewer buckets{'' if config.rules.betting == 'limit' else ' or bets'}"
         )
     if announce:
+        buckets = "-".join(map(str, config.abstraction.max_buckets()))
         announce(
-            f"{config.rules.name}: {sum(tree.num_decisions):,} decision nodes, buckets at most "
-            f"{'-'.join(map(str, config.abstraction.max_buckets()))}, tables at most {size / 2**20:,.1f} MiB"
+            f"{config.rules.name}, bets {config.bets}: {sum(size.decisions):,} decision nodes, buckets at "
+            f"most {buckets}, {size.infosets:,} infosets, tables at most {taken / 2**20:,.1f} MiB"
         )
+    tree = betting_tree(config.rules, config.bets)
     abstraction: CardAbstraction = build_abstraction(config.abstraction, build_progress)
     tables = Tables(tree, abstraction.num_buckets)
     seconds = folder.load(tables) if folder else 0.0

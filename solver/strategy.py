@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..abstraction.arrays import load_arrays, save_arrays
+from ..abstraction.bets import FULL, BetMenu
 from ..abstraction.buckets import CardAbstraction
 from ..abstraction.build import build_abstraction, trivial_abstraction
 from ..abstraction.config import AbstractionConfig
 from ..abstraction.equity import Progress
+from ..abstraction.translation import DETERMINISTIC
 from ..game.betting import Action, Betting
 from ..game.cards import hand_index
 from ..game.hand import Hand, Observation
@@ -18,10 +21,14 @@ from ..game.match import MAX_SEED
 from ..game.presets import PRESETS
 from ..game.rules import Rules, is_whole
 from .betting_tree import BettingTree, betting_tree
+from .histories import Histories, table_moves
 
 
 class Strategy:
     """A behaviour strategy for both positions: a table by bucket on a betting tree.
+
+    On the tree of a menu it still plays the real game: bets off the menu are translated to those of the tree
+    (`abstraction.translation`, `solver.histories`), and its own bets are the menu's sizes in the real state.
 
     Attributes:
         tree: the betting tree.
@@ -29,6 +36,7 @@ class Strategy:
         tables: by round, float32 [bucket, slot]: probabilities of the actions; a node's actions begin
             at `tree.action_slot`.
         name: what it is called in reports.
+        translation: how bets off the menu are taken, one of `abstraction.translation.TRANSLATIONS`.
     """
 
     def __init__(
@@ -37,6 +45,7 @@ class Strategy:
         abstraction: CardAbstraction,
         tables: list[np.ndarray],
         name: str = "strategy",
+        translation: str = "pseudo-harmonic",
     ):
         abstraction.check_fits(tree.rules)
         for index, table in enumerate(tables):
@@ -46,6 +55,15 @@ class Strategy:
                     f"the table of round {index} has shape {table.shape}, it should have {shape}"
                 )
         self.tree, self.abstraction, self.tables, self.name = tree, abstraction, tables, name
+        self.translation = translation
+
+    @property
+    def translation(self) -> str:
+        return self._histories.translation
+
+    @translation.setter
+    def translation(self, name: str) -> None:
+        self._histories = Histories(self.tree, name)
 
     @property
     def rules(self) -> Rules:
@@ -54,18 +72,32 @@ class Strategy:
     def node_probabilities(
         self, betting: Betting, hole: tuple[int, ...], board: tuple[int, ...]
     ) -> dict[Action, float]:
-        """Probabilities of the legal actions for the player to act, from the cards he sees."""
-        if betting.is_over:
+        """Probabilities of actions for the player to act, from the cards he sees.
+
+        Of every legal action; on the tree of a menu of those without a bet and those that the menu has here.
+        """
+        player = betting.to_act
+        if player is None:
             raise ValueError("the hand is over: nobody acts")
-        node = self.tree.find(betting)
         number = self.abstraction.deck.number
         hand = np.array(hand_index(number(hole[0]), number(hole[1])))
         cards = np.array([number(card) for card in board], np.int64)
-        bucket = self.abstraction.lookup(betting.round, hand, cards)
-        slot = int(self.tree.action_slot[node])
-        actions = self.tree.actions[node]
-        row = self.tables[betting.round][bucket, slot : slot + len(actions)]
-        return dict(zip(actions, row.tolist(), strict=True))
+        buckets = self.abstraction.lookup_rounds(hand, cards, betting.round + 1)
+
+        def chances(node: int) -> list[float]:
+            index, slot = self.tree.round[node], int(self.tree.action_slot[node])
+            return self.tables[index][buckets[index], slot : slot + self.tree.num_actions[node]].tolist()
+
+        if self.tree.menu.is_full:
+            node = self.tree.find(betting)
+            return dict(zip(self.tree.actions[node], chances(node), strict=True))
+        found = dict.fromkeys(betting.passive_actions(), 0.0)
+        for node, weight in self._histories.weights(betting, player, chances).items():
+            actions = self._histories.real_actions(node, betting)
+            row = [1.0] if self._histories.is_ahead(node, betting) else chances(node)
+            for action, chance in zip(actions, row, strict=True):
+                found[action] = found.get(action, 0.0) + weight * chance
+        return dict(sorted(found.items(), key=lambda item: item[0].amount))
 
     def probabilities(self, state: Hand | Observation) -> dict[str, float]:
         """Probability of each legal action (by its text) for the player to act.
@@ -82,8 +114,29 @@ class Strategy:
         return StrategyPlayer(self, seed)
 
     def __reduce__(self):
-        # The tree comes from the rules: it is not sent along.
-        return _unpickled, (self.rules, self.abstraction, self.tables, self.name)
+        # The tree comes from the rules and the menu: it is not sent along.
+        tree = self.rules, self.tree.menu
+        return _unpickled, (*tree, self.abstraction, self.tables, self.name, self.translation)
+
+    def on_tree(self, tree: BettingTree) -> Strategy:
+        """The same strategy in the real game as a table on another tree, such as that of every legal bet.
+
+        Each node of that tree is taken for one node of the strategy's own: translations that draw are
+        replaced by the deterministic one (`abstraction.translation.DETERMINISTIC`).
+
+        Raises ValueError for other rules, or a tree that lacks a bet of the strategy.
+        """
+        if tree is self.tree:
+            return self
+        if tree.rules != self.rules:
+            raise ValueError(f"the strategy is for {self.rules.name}, the tree of {tree.rules.name}")
+        translation = DETERMINISTIC[self.translation]
+        moves = table_moves(Histories(self.tree, translation), tree)
+        tables = [
+            _moved(table, *move, slots)
+            for table, move, slots in zip(self.tables, moves, tree.num_slots, strict=True)
+        ]
+        return Strategy(tree, self.abstraction, tables, self.name, translation)
 
     def to_openspiel(self, game):
         """The strategy as an OpenSpiel policy for a `python_holdem` game of the same rules."""
@@ -96,13 +149,19 @@ class Strategy:
         header = {
             "name": self.name,
             "rules": self.rules.to_dict(),
+            "bets": self.tree.menu.to_value(),
             "abstraction": {"hash": self.abstraction.hash, "config": self.abstraction.config.to_dict()},
         }
         arrays = {f"round{index}": table for index, table in enumerate(self.tables)}
         save_arrays(Path(path), "strategy", header, arrays)
 
     @classmethod
-    def load(cls, path: str | Path, progress: Progress | None = None) -> Strategy:
+    def load(
+        cls,
+        path: str | Path,
+        progress: Progress | None = None,
+        translation: str = "pseudo-harmonic",
+    ) -> Strategy:
         """Read a strategy folder (or a run's); the abstraction comes from the cache or is built again.
 
         Raises ValueError where there is none or it is damaged.
@@ -113,6 +172,7 @@ class Strategy:
         header, arrays = load_arrays(path, "strategy")
         try:
             rules = Rules.from_dict(header["rules"])
+            menu = BetMenu.from_value(header.get("bets", "full"))
             config = AbstractionConfig.from_dict(header["abstraction"]["config"])
             tables = [arrays[f"round{index}"] for index in range(rules.num_rounds)]
         except (KeyError, TypeError) as error:
@@ -122,7 +182,8 @@ class Strategy:
                 f"strategy {path} needs abstraction {header['abstraction']['hash']}, which this version of "
                 f"nashfold no longer builds (its own is {config.hash})"
             )
-        return cls(betting_tree(rules), build_abstraction(config, progress), tables, header["name"])
+        tree = betting_tree(rules, menu)
+        return cls(tree, build_abstraction(config, progress), tables, header["name"], translation)
 
 
 def _own_cards(state: Hand | Observation) -> tuple[int, ...]:
@@ -135,10 +196,22 @@ def _own_cards(state: Hand | Observation) -> tuple[int, ...]:
     return state.hole[state.to_act]
 
 
-def _unpickled(
-    rules: Rules, abstraction: CardAbstraction, tables: list[np.ndarray], name: str
-) -> Strategy:
-    return Strategy(betting_tree(rules), abstraction, tables, name)
+def _unpickled(rules: Rules, menu: BetMenu, *rest: Any) -> Strategy:
+    return Strategy(betting_tree(rules, menu), *rest)
+
+
+def _moved(table: np.ndarray, sources: np.ndarray, targets: np.ndarray, slots: int) -> np.ndarray:
+    """A table [bucket, slots] with the columns `sources` of another one added up at `targets`.
+
+    The source -1 stands for a column of ones.
+    """
+    padded = np.concatenate([table, np.ones((len(table), 1), table.dtype)], axis=1)
+    order = np.argsort(targets, kind="stable")
+    places, starts = np.unique(targets[order], return_index=True)
+    moved = np.zeros((len(table), slots), table.dtype)
+    if len(places):
+        moved[:, places] = np.add.reduceat(padded[:, sources[order]], starts, axis=1)
+    return moved
 
 
 _DRAWS = 0x64726177  # sets the draws of actions apart from those of the deals, whose seeds look alike
@@ -209,9 +282,12 @@ class BuiltIn:
         _own_cards(state)
         return {str(action): p for action, p in self.action_probabilities(state.betting).items()}
 
-    def table(self, rules: Rules) -> Strategy:
-        """The same as a table with one bucket a round, for the walks."""
-        tree = betting_tree(rules)
+    def table(self, rules: Rules, menu: BetMenu = FULL) -> Strategy:
+        """The same as a table with one bucket a round, for the walks.
+
+        Raises ValueError for a menu without a bet that the strategy makes.
+        """
+        tree = betting_tree(rules, menu)
         tables = [np.zeros((1, slots), np.float32) for slots in tree.num_slots]
         states = [Betting.start(rules)] + [None] * (len(tree) - 1)
         for node in range(len(tree)):
@@ -222,7 +298,7 @@ class BuiltIn:
             if tree.actions[node]:
                 slot = tree.action_slot[node]
                 for action, probability in self.action_probabilities(betting).items():
-                    place = slot + tree.actions[node].index(action)
+                    place = slot + tree.child(node, action) - int(tree.first_child[node])
                     tables[betting.round][0, place] = probability
             states[node] = None
         return Strategy(tree, trivial_abstraction(rules), tables, self.name)

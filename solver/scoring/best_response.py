@@ -12,12 +12,18 @@ from time import perf_counter
 
 import numpy as np
 
+from ...abstraction.bets import FULL
 from ...game.rules import Rules
 from ...game.statistics import standard_error
+from ..betting_tree import MAX_NODES, betting_tree
 from ..lanes import FLOATS
 from ..public_tree import Deal, Scratch, Walk
-from ..strategy import Strategy, open_strategy
+from ..strategy import BUILT_INS, BuiltIn, Strategy, open_strategy
+from ..tree_size import tree_size
 from .sampling import BoardProgress, draw_flops, num_threads
+
+EVERY_BET = "every legal bet"
+EXPANDED_LIMIT = 4 << 30  # bytes of a menu strategy's tables on the tree of every bet
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class Exploitability:
     Attributes:
         mbb_per_hand: average over the two positions; the plug-in figure when boards were sampled.
         nash_conv: sum over the two positions.
-        kind: "exact"; "estimate" (sampled boards); "lower bound".
+        kind: "exact"; "estimate" (sampled boards); "lower bound" (a responder without some bets).
         per_position: winnings of the responder as player 0 and as player 1.
         standard_error: of mbb_per_hand; 0 when exact.
         lower_bound: with sampled boards an unbiased estimate of a lower bound (choices before the first
@@ -37,6 +43,9 @@ class Exploitability:
         flops: number of second-round boards walked (sampled), or of all there are.
         strategy: name of the strategy.
         seconds: time taken.
+        responder: what the responder may bet, "every legal bet" or "the bets ...": in the second case every
+            figure, estimates too, is about a lower bound of the exploitability.
+        translation: how the strategy takes bets off its menu; "" where there are none.
     """
 
     mbb_per_hand: float
@@ -49,14 +58,20 @@ class Exploitability:
     flops: int
     strategy: str = ""
     seconds: float = 0.0
+    responder: str = EVERY_BET
+    translation: str = ""
 
     def __str__(self) -> str:
-        if self.kind == "exact":
-            return f"{self.mbb_per_hand:.3f} mbb/h (exact)"
-        return (
-            f"{self.mbb_per_hand:.1f} +- {self.standard_error:.1f} mbb/h (estimate on {self.flops} flops; "
-            f"lower bound {self.lower_bound:.1f} +- {self.lower_bound_standard_error:.1f})"
+        notes = [f"bets off the menu by {self.translation} translation"] if self.translation else []
+        if self.responder != EVERY_BET:
+            notes.append(f"the responder has only {self.responder}: a lower bound")
+        if self.kind in ("exact", "lower bound"):
+            return f"{self.mbb_per_hand:.3f} mbb/h ({'; '.join([self.kind, *notes])})"
+        sampled = (
+            f"estimate on {self.flops} flops",
+            f"lower bound {self.lower_bound:.1f} +- {self.lower_bound_standard_error:.1f}",
         )
+        return f"{self.mbb_per_hand:.1f} +- {self.standard_error:.1f} mbb/h ({'; '.join([*sampled, *notes])})"
 
 
 def best_response(
@@ -68,12 +83,18 @@ def best_response(
     threads: int | None = None,
     precision: str | None = None,
     progress: BoardProgress | None = None,
+    bets: str = "full",
 ) -> Exploitability:
     """Exploitability of a strategy in the real game: best responses see real cards, not buckets.
 
     With `flops="all"` it is exact. With a number, so many flops are drawn by weight; play after the flop
     is exact on each, values are weighted by the inverse of the flop's probability, and only the choices
     before the flop, made for each class of hands, see sampling noise.
+
+    A strategy on the tree of a bet menu is put on the tree of every legal bet where that fits, with the
+    deterministic one of its translation (`Strategy.on_tree`), and the responder uses every legal bet. Where
+    it does not fit, or with `bets="menu"`, the responder has the menu's bets alone: what he wins is a lower
+    bound of the exploitability, and the result says so (`kind`, `responder`).
 
     Args:
         strategy: a strategy, a path, or a built-in name (with `rules`).
@@ -84,20 +105,30 @@ def best_response(
         precision: "single" or "double" for the arrays below the first round; default: double for decks
             below 52 cards and for three-card boards, else single.
         progress: called after each board.
+        bets: of the responder: "full", every legal bet where that is possible; "menu", the strategy's own.
 
     Raises ValueError for an unknown strategy, rules that do not fit, or a bad number of flops.
     """
     started = perf_counter()
-    opponent = open_strategy(strategy, rules)
+    if bets not in ("full", "menu"):
+        raise ValueError(f"bets must be full or menu, not {bets!r}")
+    source = open_strategy(strategy, rules)
+    opponent = source if bets == "menu" else _with_every_bet(source)
+    has_every_bet = opponent.tree.menu.is_full
     walks = [Walk(player, opponent, precision=_precision(opponent, precision)) for player in (0, 1)]
     values = _board_values(walks, flops, seed, threads, progress)
-    name = opponent.name
+    described = {
+        "strategy": source.name,
+        "responder": EVERY_BET if has_every_bet else f"the bets {opponent.tree.menu}",
+        "translation": "" if opponent is source else opponent.translation,
+    }
     if isinstance(values, _Exact):
         per_position = [
             float(walk.root.values(total)[0].mean())
             for walk, total in zip(walks, values.total, strict=True)
         ]
-        return _report(name, "exact", per_position, 0.0, None, 0.0, values.boards, started)
+        kind = "exact" if has_every_bet else "lower bound"
+        return _report(described, kind, per_position, 0.0, None, 0.0, values.boards, started)
     draws = values.draws
     counts = np.bincount(draws)
     plug_in, per_position = [], []
@@ -108,7 +139,19 @@ def best_response(
         per_position.append(float(by_board[draws].mean()))
     error = standard_error(np.mean(plug_in, axis=0))
     lower_bound, lower_error = _cross_fitted(walks, values)
-    return _report(name, "estimate", per_position, error, lower_bound, lower_error, len(draws), started)
+    count = len(draws)
+    return _report(described, "estimate", per_position, error, lower_bound, lower_error, count, started)
+
+
+def _with_every_bet(strategy: Strategy) -> Strategy:
+    """The strategy on the tree of every legal bet; as it is where that tree or its tables are too large."""
+    if strategy.tree.menu.is_full:
+        return strategy
+    size = tree_size(strategy.rules, FULL, strategy.abstraction.num_buckets, most=MAX_NODES)
+    slots = (size.table_bytes or 0) // 2  # probabilities alone, without regrets
+    if not size.is_complete or size.nodes > MAX_NODES or slots > EXPANDED_LIMIT:
+        return strategy
+    return strategy.on_tree(betting_tree(strategy.rules))
 
 
 def _cross_fitted(walks: list[Walk], values: _Sampled) -> tuple[float, float]:
@@ -158,11 +201,14 @@ def expected_value(
 ) -> float:
     """Milli big blinds per hand that strategy `a` wins against `b`, averaged over the two positions.
 
-    Arguments as in `best_response`; with sampled flops an unbiased estimate.
+    Arguments as in `best_response`; with sampled flops an unbiased estimate. Two strategies of one menu
+    meet no other bets; others are put on the tree of every legal bet, with deterministic translations.
+    Where that is too large, a built-in strategy is put on the tree of the other one.
+
+    Raises ValueError where the trees of two strategies differ and that of every legal bet is too large, or
+    where a built-in strategy makes a bet that the other one's tree lacks.
     """
-    known = [s.rules for s in (a, b) if isinstance(s, Strategy)]
-    first = open_strategy(a, rules or next(iter(known), None))
-    second = open_strategy(b, first.rules)
+    first, second = _on_one_tree(a, b, rules)
     walks = [
         Walk(player, second, own=first, precision=_precision(first, precision)) for player in (0, 1)
     ]
@@ -175,6 +221,30 @@ def expected_value(
     return float(
         np.mean([walk.root.values(total)[0].mean() for walk, total in zip(walks, totals, strict=True)])
     )
+
+
+def _on_one_tree(a: Strategy | str, b: Strategy | str, rules: Rules | None) -> tuple[Strategy, Strategy]:
+    """Both strategies on one betting tree; built-in ones come last, when the others' tree is known."""
+    sources = {0: a, 1: b}
+    rules = rules or next((s.rules for s in (a, b) if isinstance(s, Strategy)), None)
+    opened: dict[int, Strategy] = {}
+    for side, source in sorted(sources.items(), key=lambda item: str(item[1]) in BUILT_INS):
+        if opened and str(source) in BUILT_INS:
+            (other,) = opened
+            opened[other] = _with_every_bet(opened[other])
+            opened[side] = BuiltIn(str(source)).table(opened[other].rules, opened[other].tree.menu)
+        else:
+            opened[side] = open_strategy(source, rules)
+            rules = opened[side].rules
+    if opened[0].tree is not opened[1].tree:
+        opened = {side: _with_every_bet(strategy) for side, strategy in opened.items()}
+    if opened[0].tree is not opened[1].tree:
+        menus = " and ".join(f"{opened[side].tree.menu}" for side in (0, 1))
+        raise ValueError(
+            f"{opened[0].rules.name} with every legal bet is too large to put strategies with the bets "
+            f"{menus} on one tree: compare them by a match"
+        )
+    return opened[0], opened[1]
 
 
 @dataclass
@@ -255,7 +325,7 @@ def _precision(strategy: Strategy, precision: str | None) -> str:
 
 
 def _report(
-    name: str,
+    described: dict[str, str],
     kind: str,
     per_position: list[float],
     error: float,
@@ -274,6 +344,6 @@ def _report(
         lower_bound=total / 2 if lower_bound is None else lower_bound,
         lower_bound_standard_error=lower_error,
         flops=flops,
-        strategy=name,
         seconds=perf_counter() - started,
+        **described,
     )

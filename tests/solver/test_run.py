@@ -198,7 +198,7 @@ def test_a_configuration_file(tmp_path):
         ("iterations", 'scheme = "magic"\niterations', "scheme must be cfr or lcfr"),
         ("iterations", "seed = -1\niterations", "seed must be a whole number"),
         ("iterations", "threads = 0\niterations", "threads must be a positive number"),
-        ("iterations", 'bets = "fcpa"\niterations', 'bets must be "full"'),
+        ("iterations", 'bets = "half"\niterations', "bets: 'half' is not a bet size"),
         ("iterations = 1000", "iterations = ", "c.toml"),
     ],
 )
