@@ -25,12 +25,12 @@ from .equity import (
 )
 from .hands import CanonicalHands
 from .histograms import equity_histograms
-from .ochs import ochs_features, opponent_clusters
+from .ochs import UNIT, ochs_features, opponent_clusters
 from .percentiles import percentile_buckets
 from .potential import PotentialSpace, next_bucket_distributions, potential_ground
 from .round_buckets import RoundBuckets
 
-_OCHS_UNIT = 1 / 65_535  # of the stored equities
+_OCHS_UNIT = 1 / UNIT  # of the stored equities
 
 
 class Feature(NamedTuple):
@@ -134,7 +134,11 @@ def histograms(tables: FeatureTables, hands: CanonicalHands, entry: RoundConfig,
 
 
 def ochs(tables: FeatureTables, hands: CanonicalHands, entry: RoundConfig, seed: int) -> Feature:
-    """Equities against clusters of opposing hands by Euclidean distance; the centre is the mean."""
+    """Equities against clusters of opposing hands by Euclidean distance; the centre is the mean.
+
+    The mean equity of a centre weighs the clusters by their hands in a full deck, whatever the cards that a
+    hand and its board take out of them: an approximation, by which buckets are numbered.
+    """
     assert entry.opponents is not None
     opponents = tables.opponents(entry.opponents)
     space = L2Space(ochs_features(tables.strength, hands, opponents, tables.progress))

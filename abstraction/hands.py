@@ -161,7 +161,7 @@ def _mask(cards):
 
 
 @nb.njit(cache=True, nogil=True)
-def _representatives(board, hand_cards, smallest, out):
+def representatives(board, hand_cards, smallest, out):
     """Write the canonical hands of a board, ascending, into out; their number."""
     taken = _mask(board)
     count = 0
@@ -176,14 +176,14 @@ def _representatives(board, hand_cards, smallest, out):
 def _count(boards, hand_cards, group_of, smallest, counts):
     found = np.empty(hand_cards.shape[0], np.int64)
     for row in range(boards.shape[0]):
-        counts[row] = _representatives(boards[row], hand_cards, smallest[group_of[row]], found)
+        counts[row] = representatives(boards[row], hand_cards, smallest[group_of[row]], found)
 
 
 @nb.njit(cache=True, nogil=True)
 def _gather(table, boards, hand_cards, group_of, smallest, first, out):
     found = np.empty(hand_cards.shape[0], np.int64)
     for row in range(boards.shape[0]):
-        count = _representatives(boards[row], hand_cards, smallest[group_of[row]], found)
+        count = representatives(boards[row], hand_cards, smallest[group_of[row]], found)
         for place in range(count):
             out[first[row] + place] = table[row, found[place]]
 
@@ -209,7 +209,7 @@ def _index(rows, hands, boards, hand_cards, group_of, smallest, first, out):
     for i in range(rows.shape[0]):
         row = rows[i]
         orbit = smallest[group_of[row]]
-        count = _representatives(boards[row], hand_cards, orbit, found)
+        count = representatives(boards[row], hand_cards, orbit, found)
         place = np.searchsorted(found[:count], orbit[hands[i]])
         alive = place < count and found[place] == orbit[hands[i]]
         out[i] = first[row] + place if alive else -1
@@ -219,5 +219,5 @@ def _index(rows, hands, boards, hand_cards, group_of, smallest, first, out):
 def _unindex(rows, places, boards, hand_cards, group_of, smallest, hands):
     found = np.empty(hand_cards.shape[0], np.int64)
     for i in range(rows.shape[0]):
-        _representatives(boards[rows[i]], hand_cards, smallest[group_of[rows[i]]], found)
+        representatives(boards[rows[i]], hand_cards, smallest[group_of[rows[i]]], found)
         hands[i] = found[places[i]]

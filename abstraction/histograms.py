@@ -12,7 +12,7 @@ import numpy as np
 
 from .boards import Boards, suit_permutations
 from .equity import Progress, by_chunks, num_completions, num_opponents
-from .hands import CanonicalHands, _representatives
+from .hands import CanonicalHands, representatives
 
 _CHUNK = 64  # board rows between two calls of the progress function
 MAX_BINS = 250
@@ -107,7 +107,7 @@ def _count_rows(
     found = np.empty(hand_cards.shape[0], np.int64)
     for row in range(boards.shape[0]):
         board = boards[row]
-        count = _representatives(board, hand_cards, smallest[group_of[row]], found)
+        count = representatives(board, hand_cards, smallest[group_of[row]], found)
         counts = out[first[row] : first[row] + count]
         place = 0
         total = 0

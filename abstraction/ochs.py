@@ -15,7 +15,7 @@ from ..game.strength import MAX_STRENGTH
 from .boards import Boards, suit_permutations
 from .clustering import HistogramSpace, cluster
 from .equity import Progress, by_chunks, earlier_sums, sort_by_strength
-from .hands import CanonicalHands, _representatives, canonical_hands
+from .hands import CanonicalHands, representatives, canonical_hands
 from .histograms import equity_histograms
 
 UNIT = 65_535  # a stored equity of 1
@@ -204,7 +204,7 @@ def _feature_rows(
     shares = np.empty(width, np.uint16)
     for row in range(strength.shape[0]):
         _count_wins(strength[row], hand_cards, labels, starts, order, held, wins)
-        count = _representatives(boards[row], hand_cards, smallest[group_of[row]], found)
+        count = representatives(boards[row], hand_cards, smallest[group_of[row]], found)
         for place in range(count):
             hand = found[place]
             _others(hand_cards[hand], held, totals, False)
