@@ -15,7 +15,7 @@ from ..game.strength import MAX_STRENGTH
 from .boards import Boards, suit_permutations
 from .clustering import HistogramSpace, cluster
 from .equity import Progress, by_chunks, earlier_sums, sort_by_strength
-from .hands import CanonicalHands, representatives, canonical_hands
+from .hands import CanonicalHands, canonical_hands, representatives
 from .histograms import equity_histograms
 
 UNIT = 65_535  # a stored equity of 1
