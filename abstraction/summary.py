@@ -294,6 +294,9 @@ def _falls(objectives: tuple[tuple[float, ...], ...]) -> list[str]:
         return []
     if len(passes) == 1:
         (values,) = passes
-        return [f"objective: {values[0]:.6g} to {values[-1]:.6g} in {_count(len(values), 'pass')}"]
+        return [
+            f"objective: {values[0]:.6g} to {values[-1]:.6g} in {len(values)} pass"
+            + ("es" if len(values) > 1 else "")
+        ]
     left = [100 * values[-1] / values[0] if values[0] else 100.0 for values in passes]
     return [f"objectives of {len(passes)} clusterings: fell to {min(left):.0f} - {max(left):.0f} %"]
