@@ -14,11 +14,17 @@ def percentile_config(rules: Rules, buckets: int, feature: str = "ehs") -> Abstr
     return AbstractionConfig(rules, rounds)
 
 
-def random_strategy(rules: Rules, seed: int, buckets: int = 7, zeros: float = 0.2) -> Strategy:
+def random_strategy(
+    rules: Rules,
+    seed: int,
+    buckets: int = 7,
+    zeros: float = 0.2,
+    config: AbstractionConfig | None = None,
+) -> Strategy:
     """Random probabilities, a share of them zero, so that some subtrees are never reached."""
     rng = np.random.default_rng(seed)
     tree = betting_tree(rules)
-    abstraction = build_abstraction(percentile_config(rules, buckets))
+    abstraction = build_abstraction(config or percentile_config(rules, buckets))
     tables = []
     for index, slots in enumerate(tree.num_slots):
         table = rng.random((abstraction.num_buckets[index], slots), np.float32)
@@ -36,16 +42,27 @@ def as_function(strategy: Strategy):
     """The strategy as the oracle takes it: [hand, action] from the betting and the cards dealt by round."""
     nodes: dict[int, tuple] = {}
     rows: dict[tuple, np.ndarray] = {}
-    deck = strategy.rules.deck
+    deck, abstraction = strategy.rules.deck, strategy.abstraction
+    tuples = [
+        {abstraction.own_buckets(index, bucket): bucket for bucket in range(count)}
+        for index, count in enumerate(abstraction.num_buckets)
+    ]
+
+    def own_buckets(round_index: int, cards: list[int]) -> np.ndarray:
+        row, permutation = canonical_boards(deck, len(cards)).locate(np.array(cards, int))
+        moved = suit_permutations(deck).hands[permutation]
+        return abstraction.matrices[round_index][row][moved].astype(int)
 
     def buckets(round_index: int, board: tuple) -> np.ndarray:
         if board not in rows:
             if len(rows) > 1000:
                 rows.clear()
+            rounds = range(round_index + 1) if abstraction.tuples else [round_index]
+            sizes = abstraction.config.board_sizes
             cards = [deck.number(card) for dealt in board for card in dealt]
-            row, permutation = canonical_boards(deck, len(cards)).locate(np.array(cards, int))
-            moved = suit_permutations(deck).hands[permutation]
-            rows[board] = strategy.abstraction.matrices[round_index][row][moved]
+            parts = np.stack([own_buckets(index, cards[: sizes[index]]) for index in rounds], axis=1)
+            # Dead hands may have tuples that do not occur.
+            rows[board] = np.array([tuples[round_index].get(tuple(row), 0) for row in parts.tolist()])
         return rows[board]
 
     def probabilities(betting, board):

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from nashfold.abstraction import CardAbstraction, build_abstraction
+from nashfold.abstraction import AbstractionConfig, build_abstraction
 from nashfold.game import preset
 from nashfold.solver import SolveConfig, Strategy, best_response, betting_tree, solve
 from nashfold.solver import mccfr as mccfr_module
@@ -142,12 +142,9 @@ def test_without_abstraction_exploitability_goes_to_zero():
         first_player=(1, 0),
     )
     tree = betting_tree(rules)
-    classes = build_abstraction(percentile_config(rules, 5))
-    boards, hands = classes.boards(1), rules.deck.num_hands
-    lossless = np.arange(len(boards) * hands, dtype=np.uint16).reshape(len(boards), hands)
-    buckets = [classes.num_buckets[0], lossless.size]
-    abstraction = CardAbstraction(classes.config, [classes.matrices[0], lossless], buckets)
-    solver = ExternalSampling(tree, abstraction, Tables(tree, buckets), seed=1)
+    abstraction = build_abstraction(AbstractionConfig.lossless(rules))
+    tables = Tables(tree, abstraction.num_buckets)
+    solver = ExternalSampling(tree, abstraction, tables, seed=1)
     values = []
     for iterations in (40_000, 360_000, 3_600_000):
         solver.run(iterations)

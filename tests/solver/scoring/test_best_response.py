@@ -5,6 +5,7 @@ from dataclasses import replace
 import nashfold.game.openspiel  # noqa: F401 - registers the game
 import numpy as np
 import pytest
+from nashfold.abstraction import AbstractionConfig, RoundConfig
 from nashfold.game import preset
 from nashfold.solver import SolveConfig, best_response, expected_value, solve
 from oracle import best_response_value
@@ -53,6 +54,34 @@ def test_a_random_strategy_against_plain_enumeration(rules):
     assert expected_value(other, strategy) == pytest.approx(np.mean(values), abs=1e-6)
     assert expected_value(strategy, other) == pytest.approx(-np.mean(values), abs=1e-6)
     assert max(values) < result.mbb_per_hand
+
+
+CLASSES = RoundConfig("preflop-classes")
+CONFIGS = {
+    "perfect recall": lambda rules: replace(percentile_config(rules, 4), recall="perfect"),
+    "lossless": AbstractionConfig.lossless,
+    "lossless, but forgetful": lambda rules: replace(
+        AbstractionConfig.lossless(rules), recall="imperfect"
+    ),
+    "potential-aware": lambda rules: AbstractionConfig(
+        rules, (CLASSES, RoundConfig("potential-aware", 6), RoundConfig("ochs", 9))
+    ),
+    "public clusters": lambda rules: AbstractionConfig(
+        rules, (CLASSES, RoundConfig("histogram-emd", 3, public=3), RoundConfig("ehs", 4, public=2))
+    ),
+}
+
+
+@pytest.mark.parametrize("make", CONFIGS.values(), ids=CONFIGS)
+def test_every_kind_of_abstraction_against_plain_enumeration(make):
+    rules = SMALL_DECKS["three suits"]
+    strategy = random_strategy(rules, 1, config=make(rules))
+    other = random_strategy(rules, 2, config=percentile_config(rules, 3))
+    plain = as_function(strategy)
+    expected = [best_response_value(rules, plain, player) for player in (0, 1)]
+    assert best_response(strategy).per_position == pytest.approx(tuple(expected), abs=1e-6)
+    values = [oracle_value(rules, as_function(other), plain, player) for player in (0, 1)]
+    assert expected_value(other, strategy) == pytest.approx(np.mean(values), abs=1e-6)
 
 
 @pytest.mark.slow
