@@ -165,6 +165,7 @@ class PotentialSpace:
     def __init__(self, points: Distributions, ground: np.ndarray):
         self.points = points
         self.ground = _Ground(ground)
+        self._lines = _Lines(self.ground)
         if len(self.ground.distances) < points.num_buckets:
             raise ValueError(
                 f"the ground has {len(self.ground.distances)} buckets, the points have {points.num_buckets}"
@@ -180,6 +181,7 @@ class PotentialSpace:
         """The space of some points, int [...]."""
         out = object.__new__(PotentialSpace)
         out.points, out.ground, out._unit = self.points.subset(points), self.ground, self._unit
+        out._lines = self._lines
         return out
 
     def centres_at(self, points: np.ndarray) -> np.ndarray:
@@ -206,7 +208,7 @@ class PotentialSpace:
             tick: called as points get done.
         """
         mass, positions, cumulative = self._prepare(centres)
-        ground, points = self.ground, self.points
+        ground, lines, points = self.ground, self._lines, self.points
         total = self._unit * points.deals
 
         def work(part: slice) -> int:
@@ -221,10 +223,10 @@ class PotentialSpace:
                 cumulative,
                 ground.order,
                 ground.sorted,
-                ground.maps,
-                ground.place,
-                ground.gaps,
-                ground.slack * total,
+                lines.maps,
+                lines.place,
+                lines.gaps,
+                lines.slack * total,
                 labels[part],
                 distances[part],
             )
@@ -241,7 +243,7 @@ class PotentialSpace:
     ) -> None:
         """Give the points that are nearer to a centre [next bucket] than their distance that label."""
         mass, positions, _ = self._prepare(np.asarray(centre)[None])
-        ground, points = self.ground, self.points
+        ground, lines, points = self.ground, self._lines, self.points
         total = self._unit * points.deals
 
         def work(part: slice) -> None:
@@ -255,8 +257,8 @@ class PotentialSpace:
                 positions[:, 0].copy(),
                 ground.order,
                 ground.sorted,
-                ground.maps,
-                ground.slack * total,
+                lines.maps,
+                lines.slack * total,
                 label,
                 labels[part],
                 distances[part],
@@ -281,27 +283,22 @@ class PotentialSpace:
 
     def _prepare(self, centres: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Centres in units, with their positions [map, centre] and weighted cumulative sums."""
-        ground = self.ground
+        lines = self._lines
         mass = _whole(centres, self._unit * self.points.deals)
-        positions = np.ascontiguousarray((mass.astype(np.float64) @ ground.maps).T.astype(np.float32))
-        along = np.argsort(ground.place)
-        cumulative = np.cumsum(mass[:, along].astype(np.float64), axis=1) * ground.gaps
+        positions = np.ascontiguousarray((mass.astype(np.float64) @ lines.maps).T.astype(np.float32))
+        along = np.argsort(lines.place)
+        cumulative = np.cumsum(mass[:, along].astype(np.float64), axis=1) * lines.gaps
         return mass, positions, cumulative.astype(np.float32)
 
 
 class _Ground:
-    """Ground distances, the buckets in order of distance from each, and 1-Lipschitz maps to the line.
+    """Ground distances, and the buckets in order of distance from each.
 
     Attributes:
         distances: float32 [bucket, bucket].
         order: uint16 or uint32 [bucket, bucket]: the buckets by distance from each, of equals the smallest
             number first.
         sorted: float32 [bucket, bucket]: those distances.
-        maps: float32 [bucket, map]: |maps[i] - maps[j]| <= distances[i, j], so the distance between the mean
-            positions of two distributions is a lower bound of the earth mover's distance.
-        place: int64 [bucket]: rank of the bucket along the first map.
-        gaps: float64 [bucket]: distance along the first map from each rank to the next.
-        slack: what rounding may add to a bound of distributions of mass 1.
     """
 
     def __init__(self, distances: np.ndarray):
@@ -317,13 +314,28 @@ class _Ground:
         dtype = np.uint16 if size <= 1 << 16 else np.uint32
         self.order = np.argsort(distances, axis=1, kind="stable").astype(dtype)
         self.sorted = np.take_along_axis(distances, self.order.astype(np.int64), axis=1)
-        maps = lipschitz_maps(distances)
+
+
+class _Lines:
+    """Lower bounds of earth mover's distances: what is left of them on the line.
+
+    Attributes:
+        maps: float32 [bucket, map]: |maps[i] - maps[j]| is at most the ground distance of i and j, so that
+            the distance between the mean positions of two distributions is a lower bound.
+        place: int64 [bucket]: rank of the bucket along the first map.
+        gaps: float64 [bucket]: distance along the first map from each rank to the next.
+        slack: what rounding may add to a bound of distributions of mass 1.
+    """
+
+    def __init__(self, ground: _Ground):
+        size = len(ground.distances)
+        maps = lipschitz_maps(ground.distances)
         along = np.argsort(maps[:, 0], kind="stable")
         self.maps = maps.astype(np.float32)
         self.place = np.empty(size, np.int64)
         self.place[along] = np.arange(size)
         self.gaps = np.append(np.diff(maps[along, 0]), 0.0)
-        self.slack = (size + 64) * 2.0**-24 * float(distances.max())
+        self.slack = (size + 64) * 2.0**-24 * float(ground.distances.max())
 
 
 def lipschitz_maps(ground: np.ndarray) -> np.ndarray:
@@ -676,11 +688,13 @@ def _nearest(
         guess = np.int64(labels[point])
         best, best_centre = np.inf, guess
         has_along = False
-        for step in range(-1, num_centres):
-            centre = guess if step < 0 else np.int64(step)
-            if step == guess or bounds[centre] > best + slack:
+        # First the guess, then the centre that is nearest by the bounds: what is near leaves out the most.
+        promising = np.int64(np.argmin(bounds))
+        for step in range(-2, num_centres):
+            centre = guess if step == -2 else promising if step == -1 else np.int64(step)
+            if (step > -2 and centre == guess) or step == promising or bounds[centre] > best + slack:
                 continue
-            if step >= 0:
+            if step > -2:
                 if not has_along:
                     _cumulative(whole_buckets[:count], whole_mass[:count], place, gaps, along)
                     has_along = True

@@ -331,7 +331,13 @@ def plain_distribution(deck: Deck, hole: tuple[int, int], board: tuple[int, ...]
 
 @pytest.mark.parametrize(
     ("deck", "size", "dealt"),
-    [(Deck(), 4, 1), (Deck(), 3, 1), (SHORT, 0, 3), (Deck(5, 3), 0, 2), (Deck(5, 3), 2, 2)],
+    [
+        pytest.param(Deck(), 4, 1, marks=pytest.mark.slow),
+        (Deck(), 3, 1),
+        (SHORT, 0, 3),
+        (Deck(5, 3), 0, 2),
+        (Deck(5, 3), 2, 2),
+    ],
 )
 def test_distributions_equal_plain_enumeration(deck, size, dealt):
     """Of a full deck, on some boards only."""
@@ -339,8 +345,8 @@ def test_distributions_equal_plain_enumeration(deck, size, dealt):
     if size:
         before = on_boards(before, np.linspace(0, len(before.boards) - 1, 4).astype(int))
     # Any numbers that are the same for hands up to a renaming of suits.
-    rows, classes = np.arange(len(after))[:, None], preflop_classes(deck).astype(int)
-    matrix = ((rows * 2_654_435_761 + classes * 40_503) % 1009).astype(np.uint16)
+    rows, classes = np.arange(len(after), dtype=np.uint16)[:, None], preflop_classes(deck)
+    matrix = (rows * np.uint16(40_503) + classes * np.uint16(24_571)) % np.uint16(1009)
     found = next_bucket_distributions(before, after, matrix)
     assert len(found) == len(before)
     deals = comb(deck.size - size - 2, dealt)
@@ -368,3 +374,20 @@ def test_distributions_equal_plain_enumeration(deck, size, dealt):
                 np.testing.assert_array_equal(found.counts[part], counts)
             number += 1
     assert number == len(before)
+
+
+def test_grounds_that_are_none_are_refused():
+    space = short_space(3)
+    points, ground = space.points, space.ground.distances
+    with pytest.raises(ValueError, match="shape"):
+        PotentialSpace(points, ground[:, :-1])
+    with pytest.raises(ValueError, match="both directions"):
+        PotentialSpace(points, np.triu(ground))
+    with pytest.raises(ValueError, match="diagonal"):
+        PotentialSpace(points, ground + 1)
+    with pytest.raises(ValueError, match="the ground has 39 buckets, the points have 40"):
+        PotentialSpace(points, ground[:-1, :-1])
+    with pytest.raises(ValueError, match="community cards"):
+        next_bucket_distributions(
+            canonical_hands(SHORT, 3), canonical_boards(SHORT, 3), np.zeros((1, 1))
+        )
