@@ -22,7 +22,7 @@ MAX_CLUSTERS = 65_535
 
 _SAMPLE_PASSES = 60
 _SAMPLE_TOLERANCE = 1e-3  # stop when a pass lowers the objective by a smaller share than this
-_PASSES = 4  # over all points, if they were not the sample
+_PASSES = 5  # over all points, if they were not the sample
 _TOLERANCE = 2e-3
 _PATIENCE = 3  # passes in a row that may fail to lower the objective
 
@@ -72,13 +72,13 @@ def cluster(
         threads: threads to work in; as many as there are cores if None.
         progress: called with the points done in each pass.
         sample: number of points to find the clusters with first; all if there are not more. None: the larger
-            of 200,000 and 50 a cluster.
+            of 200,000 and 100 a cluster.
 
     Raises ValueError for arguments out of range.
     """
     weights = _checked(space, weights, k, restarts, threads, sample)
     run = _Run(k, threads or os.cpu_count() or 1, progress)
-    size = max(200_000, 50 * k) if sample is None else sample
+    size = max(200_000, 100 * k) if sample is None else sample
     some: Space = space
     some_weights = weights
     if size < len(space):

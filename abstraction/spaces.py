@@ -21,7 +21,8 @@ Tick = Callable[[int], Any]
 """Called with the number of points done."""
 
 _POINTS = 1 << 15  # points in a chunk: the piece that a thread works on
-_NEIGHBOURS = 512  # nearest other centres to keep for each centre
+_NEIGHBOURS = 256  # nearest other centres to keep for each centre
+_BINS = 1024  # of the distances from a centre, to find its neighbours
 _LANES = 32  # rows are padded to multiples of this, so that loops over them are vector instructions
 _LOOSE = 1 + 1e-6  # bounds are taken this much wider, for the rounding of float32
 _MOST_BINS = 32_767  # sums of uint16 differences fit into int32
@@ -110,6 +111,8 @@ class _MetricSpace:
         padded[:, :dim] = centres
         heights = np.empty(k)
         _sums(padded, self._unit, heights)
+        by_height = np.argsort(heights, kind="stable")
+        sorted_heights = heights[by_height]
         kept = min(k - 1, _NEIGHBOURS)
         near, gaps = np.empty((k, kept), np.uint16), np.empty((k, kept), np.float32)
 
@@ -121,6 +124,8 @@ class _MetricSpace:
                 self.points[part],
                 padded,
                 heights,
+                by_height,
+                sorted_heights,
                 near,
                 gaps,
                 self.power,
@@ -320,42 +325,53 @@ def _sums(rows, unit, out):
 @nb.njit(cache=True, nogil=True)
 def _neighbours(centres, first, power, near, gaps):
     """The nearest other centres of centres first, first + 1, ...: numbers and distances, ascending."""
-    row = np.empty(centres.shape[0], np.float32)
-    kept = near.shape[1]
-    found = np.empty(kept, np.int64)
+    k, kept = centres.shape[0], near.shape[1]
     if not kept:
         return
+    row, found = np.empty(k, np.float32), np.empty(k, np.int64)
+    bins = np.empty(_BINS + 1, np.int64)
     for i in range(near.shape[0]):
-        for c in range(centres.shape[0]):
+        most = np.float32(0)
+        for c in range(k):
             row[c] = _distance(_gap(centres[first + i], centres[c], power), power)
+            most = max(most, row[c])
         row[first + i] = np.inf
-        cut = np.partition(row, kept - 1)[kept - 1]
+        # Sort only those below the first cut, among equally wide ones, that leaves enough.
+        scale = _BINS / most if most else np.float32(0)
+        bins[:] = 0
+        for c in range(k):
+            if c != first + i:
+                bins[int(row[c] * scale)] += 1
+        cut, within = 0, bins[0]
+        while within < kept:
+            cut += 1
+            within += bins[cut]
         count = 0
-        for c in range(centres.shape[0]):
-            if row[c] < cut:
+        for c in range(k):
+            if c != first + i and int(row[c] * scale) <= cut:
                 found[count] = c
                 count += 1
-        for c in range(centres.shape[0]):
-            if row[c] == cut and count < kept:
-                found[count] = c
-                count += 1
-        order = np.argsort(row[found])
+        order = np.argsort(row[found[:count]])
         for j in range(kept):
             near[i, j] = found[order[j]]
             gaps[i, j] = row[found[order[j]]]
 
 
 @nb.njit(cache=True, nogil=True)
-def _nearest(points, centres, heights, near, gaps, power, unit, labels, distances):
+def _nearest(
+    points, centres, heights, by_height, sorted_heights, near, gaps, power, unit, labels, distances
+):
     """Replace guesses by the nearest centres of points [point, component]; number of distances computed.
 
-    The search walks the sorted neighbours of an anchor, at first the guess or the centre of the point
-    before: neighbours in memory are often alike.
+    The search walks the sorted neighbours of an anchor: at first the guess, or the centre of the point
+    before, as neighbours in memory are often alike. If neither is near, the centre of about the same height
+    is tried.
 
     Args:
         points: [point, component].
         centres: [centre, component], padded with zeros.
         heights: float64 [centre].
+        by_height, sorted_heights: int64, float64 [centre]: centres by height, and these heights.
         near, gaps: [centre, place]: the nearest other centres and their distances, ascending.
         power, unit: as in the space.
         labels, distances: [point], filled.
@@ -380,7 +396,14 @@ def _nearest(points, centres, heights, near, gaps, power, unit, labels, distance
             computed += 1
             if gap < best_gap or (gap == best_gap and previous < best):
                 best, best_gap = previous, gap
-        anchor, distance = best, _distance(best_gap, power)
+        distance = _distance(best_gap, power)
+        if kept and distance > gaps[best, 0]:
+            c = by_height[min(np.searchsorted(sorted_heights, height), k - 1)]
+            gap = _gap(row, centres[c], power)
+            computed += 1
+            if gap < best_gap or (gap == best_gap and c < best):
+                best, best_gap, distance = c, gap, _distance(gap, power)
+        anchor = best
         reach = distance  # of the anchor
         place = 0
         while place < kept and gaps[anchor, place] <= (reach + distance) * _LOOSE:
@@ -392,16 +415,16 @@ def _nearest(points, centres, heights, near, gaps, power, unit, labels, distance
             computed += 1
             if gap < best_gap or (gap == best_gap and c < best):
                 best, best_gap, distance = c, gap, _distance(gap, power)
-                if 2 * distance < reach:
+                if distance < 0.9 * reach:
                     anchor, reach, place = c, distance, 0
         if place == kept and kept < k - 1:  # the neighbours that are kept did not suffice
-            for c in range(k):
-                if abs(heights[c] - height) > distance + tolerance:
+            for other in range(k):
+                if abs(heights[other] - height) > distance + tolerance:
                     continue
-                gap = _gap(row, centres[c], power)
+                gap = _gap(row, centres[other], power)
                 computed += 1
-                if gap < best_gap or (gap == best_gap and c < best):
-                    best, best_gap, distance = c, gap, _distance(gap, power)
+                if gap < best_gap or (gap == best_gap and other < best):
+                    best, best_gap, distance = np.int64(other), gap, _distance(gap, power)
         labels[i] = best
         distances[i] = distance
         previous = best
@@ -473,7 +496,7 @@ def _medians(points, weights, order, starts, shift, out):
     for c in range(out.shape[0]):
         members = order[starts[c] : starts[c + 1]]
         counts[:] = 0
-        total = 0
+        total = np.int64(0)
         for point in members:
             weight = np.int64(weights[point])
             total += weight

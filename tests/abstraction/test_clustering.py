@@ -233,7 +233,7 @@ def test_progress_moves_within_a_pass():
     texts = dict.fromkeys(text for text, _, _ in calls)
     assert "clustering 3 buckets, start 1 of 2, first centres" in texts
     assert "clustering 3 buckets, start 2 of 2, pass 1 of at most 60" in texts
-    done = [(done, total) for text, done, total in calls if "all points, pass 1 of at most 4" in text]
+    done = [(done, total) for text, done, total in calls if "all points, pass 1 of at most 5" in text]
     assert len(done) > 3
     assert done == sorted(done)
     assert done[-1] == (100_000, 100_000)
