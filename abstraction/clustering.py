@@ -316,23 +316,23 @@ def _draw_one(weights, distances, power, place):
     """The point at a share of the sum of all losses, 0 <= place < 1; -1 if that sum is 0."""
     sums = _loss_sums(weights, distances, power)
     left = place * sums.sum()
-    last = -1  # rounding may leave a little at the end
-    for chunk in range(sums.shape[0]):
-        if left >= sums[chunk] and chunk < sums.shape[0] - 1:
+    chosen, point = -1, -1
+    for chunk in range(sums.shape[0]):  # rounding may leave a little at the end, but not for a loss of 0
+        if sums[chunk] > 0:
+            chosen = chunk
+            if left < sums[chunk]:
+                break
             left -= sums[chunk]
-            continue
-        for i in range(chunk * _CHUNK, min(weights.shape[0], (chunk + 1) * _CHUNK)):
-            loss = _loss(weights[i], distances[i], power)
-            if loss > 0:
-                last = i
-                if left < loss:
-                    return i
-                left -= loss
-    if last < 0:
-        for i in range(weights.shape[0]):
-            if distances[i] > 0:
-                last = i
-    return last
+    if chosen < 0:
+        return point
+    for i in range(chosen * _CHUNK, min(weights.shape[0], (chosen + 1) * _CHUNK)):
+        loss = _loss(weights[i], distances[i], power)
+        if loss > 0:
+            point = i
+            if left < loss:
+                break
+            left -= loss
+    return point
 
 
 @nb.njit(cache=True, nogil=True)

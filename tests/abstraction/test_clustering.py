@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nashfold.abstraction.clustering import HistogramSpace, L2Space, _draw, _Run, cluster
+from nashfold.abstraction.clustering import HistogramSpace, L2Space, _draw, _draw_one, _Run, cluster
 from scipy.cluster.vq import kmeans2
 from test_spaces import all_distances, correlated, weighted_lower_median
 
@@ -210,6 +210,22 @@ def test_seeds_are_drawn_by_weight_and_squared_distance():
     chance = weights * (places[:, None] - places) ** 2
     expected = 4000 * (weights / 4)[:, None] * chance / chance.sum(axis=1, keepdims=True)
     assert (np.abs(drawn - expected) < 5 * np.sqrt(expected + 1)).all()
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_point_is_drawn_where_the_share_of_the_losses_falls(power):
+    """Over several chunks of points, with none for points without a loss, wherever these are."""
+    rng = np.random.default_rng(power)
+    weights = rng.integers(1, 25, 20_000).astype(np.uint8)
+    distances = (rng.random(20_000) * (rng.random(20_000) < 0.1)).astype(np.float32)
+    distances[:5000] = distances[15_000:] = 0
+    ends = np.cumsum(weights * distances.astype(float) ** power)
+    shares = (np.arange(300) + 0.5) / 300
+    expected = np.searchsorted(ends, shares * ends[-1], side="right")
+    assert [_draw_one(weights, distances, power, share) for share in shares] == expected.tolist()
+    for share in (0.0, np.nextafter(1.0, 0), 1.0):
+        assert distances[_draw_one(weights, distances, power, share)] > 0
+    assert _draw_one(weights, np.zeros(20_000, np.float32), power, 0.5) == -1
 
 
 def test_a_sample_holds_every_point_about_as_often_as_its_weight_says():
