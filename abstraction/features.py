@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from ..game.cards import Deck
 from .boards import canonical_boards
 from .clustering import Clustering, HistogramSpace, L2Space, Space, cluster
 from .config import RoundConfig
+from .distinct import merge_equal, merge_equal_rows
 from .equity import (
     Progress,
     earlier_sums,
@@ -121,7 +123,9 @@ def histograms(tables: FeatureTables, hands: CanonicalHands, entry: RoundConfig,
     """Equity histograms by earth mover's distance; the centre is the median histogram."""
     assert entry.bins is not None
     counts = equity_histograms(tables.equity, tables.last, hands, entry.bins, tables.progress)
-    space = HistogramSpace.from_counts(counts)
+    chosen, place = merge_equal_rows(counts)
+    space = HistogramSpace.from_counts(counts[chosen])
+    del counts
 
     def equity(centres: np.ndarray) -> np.ndarray:
         # The mean number of a bin is the sum over the bins of the share beyond them.
@@ -129,7 +133,7 @@ def histograms(tables: FeatureTables, hands: CanonicalHands, entry: RoundConfig,
         return ((1 - shares).sum(axis=1) + 0.5) / centres.shape[1]
 
     unit = 1 / (entry.bins * int(space.points[0, -1]))
-    group = _grouping(space, entry, seed, tables.progress)
+    group = _grouping(space, entry, seed, tables.progress, place)
     return Feature("earth mover's distance of equity histograms", unit, space.power, group, equity)
 
 
@@ -170,12 +174,15 @@ def potential(
     size = min(other for other in tables.board_sizes if other > hands.boards.size)
     boards = canonical_boards(tables.deck, size)
     distributions = next_bucket_distributions(hands, boards, later.matrix, tables.progress)
-    space = PotentialSpace(distributions, ground)
+    entries = distributions.buckets, distributions.counts
+    chosen, place = merge_equal(distributions.starts, *entries)
+    space = PotentialSpace(distributions.subset(chosen), ground)
+    del distributions, entries
     return Feature(
         "earth mover's distance of distributions over the next round's buckets",
         1.0,
         space.power,
-        _grouping(space, entry, seed, tables.progress),
+        _grouping(space, entry, seed, tables.progress, place),
         lambda centres: centres @ later.arrays["equity"],
     )
 
@@ -200,15 +207,39 @@ def ground_distances(feature: str, centres: np.ndarray, later_ground: np.ndarray
 
 
 def _grouping(
-    space: Space, entry: RoundConfig, seed: int, progress: Progress | None
+    space: Space,
+    entry: RoundConfig,
+    seed: int,
+    progress: Progress | None,
+    place: np.ndarray | None = None,
 ) -> Callable[[np.ndarray | None, np.ndarray, int], Clustering]:
+    """Clusterings of points, which are at `place` [point] of the space where equal ones were merged."""
     restarts = entry.restarts or 1
 
     def group(points: np.ndarray | None, weights: np.ndarray, buckets: int) -> Clustering:
-        own = space if points is None else space.subset(points)
-        return cluster(own, weights, buckets, seed=seed, restarts=restarts, progress=progress)
+        own, here = space, place
+        if points is not None:
+            chosen, here = (
+                (points, None) if place is None else np.unique(place[points], return_inverse=True)
+            )
+            own = space.subset(chosen)
+        if here is not None:
+            weights = _add_up(here, weights)
+        found = cluster(own, weights, buckets, seed=seed, restarts=restarts, progress=progress)
+        if here is None:
+            return found
+        return replace(found, labels=found.labels[here], distances=found.distances[here])
 
     return group
+
+
+@nb.njit(cache=True, nogil=True)
+def _add_up(places, weights):
+    """int64 [place]: sums of weights [point]; every place occurs."""
+    sums = np.zeros(places.max() + 1, np.int64)
+    for i in range(places.shape[0]):
+        sums[places[i]] += weights[i]
+    return sums
 
 
 @nb.njit(cache=True, nogil=True)
