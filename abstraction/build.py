@@ -26,7 +26,7 @@ from .config import AbstractionConfig, RoundConfig
 from .equity import Progress, preflop_classes
 from .features import Feature, FeatureTables
 from .hands import CanonicalHands, canonical_hands
-from .public import public_clusters
+from .public import STARTING_GROUPS, public_clusters
 from .recall import occurring_tuples
 from .round_buckets import RoundBuckets, describe_buckets
 
@@ -160,6 +160,7 @@ class _Builder:
             "objectives": [
                 [value * feature.unit**feature.power for value in part.objective] for part in found
             ],
+            "sample_passes": [part.sample_passes for part in found],
             "messages": [part.message for part in found if part.message],
         }
         centres = np.concatenate([part.centres for part in found])
@@ -191,7 +192,7 @@ class _Builder:
         return public_clusters(
             hands,
             self.tables.mean_equity(hands),
-            self.tables.opponents(8),
+            self.tables.opponents(STARTING_GROUPS),
             entry.public,
             self.config.seed,
             self.progress,

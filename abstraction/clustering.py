@@ -296,9 +296,12 @@ def _loss(weight, distance, power):
 @nb.njit(cache=True, nogil=True)
 def _loss_sums(weights, distances, power):
     """float64 [chunk]: sums of weight * distance ** power over fixed chunks of points."""
-    sums = np.zeros(-(-weights.shape[0] // _CHUNK))
-    for i in range(weights.shape[0]):
-        sums[i // _CHUNK] += _loss(weights[i], distances[i], power)
+    sums = np.empty(-(-weights.shape[0] // _CHUNK))
+    for chunk in range(sums.shape[0]):
+        total = 0.0
+        for i in range(chunk * _CHUNK, min(weights.shape[0], (chunk + 1) * _CHUNK)):
+            total += _loss(weights[i], distances[i], power)
+        sums[chunk] = total
     return sums
 
 

@@ -29,12 +29,13 @@ BUILD_VERSION = 2  # raise whenever the same configuration gives other buckets
 
 _PERCENTILES = ("ehs", "ehs2")
 _CLUSTERED = ("histogram-emd", "ochs", "potential-aware")
+BUCKETED = _PERCENTILES + _CLUSTERED  # features that take a number of buckets
 # Keys beside feature and buckets: the features that have them, the default, the least and largest value.
 _OPTIONS: dict[str, tuple[tuple[str, ...], int | None, int, int]] = {
     "bins": (("histogram-emd",), 50, 2, 250),
     "opponents": (("ochs",), 8, 1, 64),
     "restarts": (_CLUSTERED, 1, 1, 100),
-    "public": (_PERCENTILES + _CLUSTERED, None, 1, 10_000),
+    "public": (BUCKETED, None, 1, 10_000),
 }
 
 
@@ -63,7 +64,7 @@ class RoundConfig:
     def __post_init__(self) -> None:
         if not isinstance(self.feature, str) or self.feature not in FEATURES:
             raise ValueError(f"unknown feature {self.feature!r}: choose one of {', '.join(FEATURES)}")
-        if self.feature in _PERCENTILES + _CLUSTERED:
+        if self.feature in BUCKETED:
             if type(self.buckets) is not int or not 1 <= self.buckets <= MAX_BUCKETS:
                 raise ValueError(
                     f"feature {self.feature} needs buckets = 1 to {MAX_BUCKETS}, not {self.buckets}"

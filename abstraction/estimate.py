@@ -8,7 +8,7 @@ from ..game.cards import Deck
 from .build import round_path
 from .config import AbstractionConfig, RoundConfig
 from .equity import num_completions
-from .hands import _num_canonical_hands, num_canonical_hands
+from .hands import num_canonical_boards, num_canonical_hands
 
 _POINT = 14  # bytes a hand beside its feature: weight, mean equity, label, distance, and one to sort by
 _SPARSE = 3  # bytes of an entry of a distribution over the next round's buckets
@@ -61,7 +61,7 @@ class BuildEstimate:
 def estimate_build(config: AbstractionConfig) -> BuildEstimate:
     """What building an abstraction will take: itself it takes no memory, and milliseconds."""
     deck, sizes = config.rules.deck, config.board_sizes
-    cells = [_num_canonical_boards(deck, size) * deck.num_hands for size in sizes]
+    cells = [num_canonical_boards(deck, size) * deck.num_hands for size in sizes]
     buckets = max_own_buckets(config)
     rounds = []
     for index, entry in enumerate(config.rounds):
@@ -109,10 +109,6 @@ def _feature_width(entry: RoundConfig, deck: Deck, size: int, last: int) -> int:
     if entry.feature == "potential-aware":
         return _SPARSE * (deck.size - size - 2)
     return 2 if size == last else 8  # sums of equities
-
-
-def _num_canonical_boards(deck: Deck, size: int) -> int:
-    return _num_canonical_hands(deck, (size,) if size else ())
 
 
 def _size_in_words(size: int) -> str:

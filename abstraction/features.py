@@ -114,7 +114,11 @@ def percentiles(tables: FeatureTables, hands: CanonicalHands, entry: RoundConfig
         own, equity = (values, mean) if points is None else (values[points], mean[points])
         labels = percentile_buckets(own, weights, buckets)
         centres = _weighted_means(labels, equity, weights)
-        return Clustering(labels, centres, np.abs(equity - centres[labels]), (), "")
+        distances = np.empty(len(labels), np.float32)
+        _distances_from(centres, labels, equity, distances)
+        count = len(centres)
+        message = "" if count == buckets else f"values crowd: {count:,} buckets instead of {buckets:,}"
+        return Clustering(labels, centres, distances, (), message)
 
     return Feature("difference of mean equities", 1.0, 1, group, np.asarray)
 
@@ -250,3 +254,9 @@ def _weighted_means(labels, values, weights):
         sums[labels[i]] += weights[i] * np.float64(values[i])
         total[labels[i]] += weights[i]
     return sums / total
+
+
+@nb.njit(cache=True, nogil=True)
+def _distances_from(centres, labels, values, out):
+    for i in range(labels.shape[0]):
+        out[i] = abs(values[i] - centres[labels[i]])

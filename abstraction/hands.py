@@ -113,11 +113,17 @@ def num_canonical_hands(deck: Deck, dealt: Sequence[int]) -> int:
         dealt: numbers of community cards dealt together: [4] is a board of four cards, [3, 1] a flop and a
             turn that are told apart (13,960,050 and 55,190,538 in a full deck).
     """
-    return _num_canonical_hands(deck, (2, *(size for size in dealt if size)))
+    return _num_canonical_sets(deck, (2, *(size for size in dealt if size)))
+
+
+def num_canonical_boards(deck: Deck, size: int) -> int:
+    """Number of boards of so many cards up to a renaming of suits."""
+    return _num_canonical_sets(deck, (size,))
 
 
 @cache
-def _num_canonical_hands(deck: Deck, sets: tuple[int, ...]) -> int:
+def _num_canonical_sets(deck: Deck, sets: tuple[int, ...]) -> int:
+    """Number of ways to draw disjoint sets of cards of these sizes, up to a renaming of suits."""
     permutations = suit_permutations(deck)
     fixed = 0
     for to in permutations.suits:

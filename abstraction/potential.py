@@ -165,7 +165,7 @@ class PotentialSpace:
     def __init__(self, points: Distributions, ground: np.ndarray):
         self.points = points
         self.ground = _Ground(ground)
-        self._lines = _Lines(self.ground)
+        self._maps = lipschitz_maps(self.ground.distances).astype(np.float32)
         if len(self.ground.distances) < points.num_buckets:
             raise ValueError(
                 f"the ground has {len(self.ground.distances)} buckets, the points have {points.num_buckets}"
@@ -181,7 +181,7 @@ class PotentialSpace:
         """The space of some points, int [...]."""
         out = object.__new__(PotentialSpace)
         out.points, out.ground, out._unit = self.points.subset(points), self.ground, self._unit
-        out._lines = self._lines
+        out._maps = self._maps
         return out
 
     def centres_at(self, points: np.ndarray) -> np.ndarray:
@@ -207,8 +207,8 @@ class PotentialSpace:
             threads: threads to work in.
             tick: called as points get done.
         """
-        mass, positions, cumulative = self._prepare(centres)
-        ground, lines, points = self.ground, self._lines, self.points
+        mass, positions = self._prepare(centres)
+        ground, points = self.ground, self.points
         total = self._unit * points.deals
 
         def work(part: slice) -> int:
@@ -220,13 +220,11 @@ class PotentialSpace:
                 total,
                 mass,
                 positions,
-                cumulative,
+                ground.distances,
                 ground.order,
                 ground.sorted,
-                lines.maps,
-                lines.place,
-                lines.gaps,
-                lines.slack * total,
+                self._maps,
+                ground.slack * total,
                 labels[part],
                 distances[part],
             )
@@ -242,8 +240,8 @@ class PotentialSpace:
         self, centre: np.ndarray, label: int, labels: np.ndarray, distances: np.ndarray, threads: int = 2
     ) -> None:
         """Give the points that are nearer to a centre [next bucket] than their distance that label."""
-        mass, positions, _ = self._prepare(np.asarray(centre)[None])
-        ground, lines, points = self.ground, self._lines, self.points
+        mass, positions = self._prepare(np.asarray(centre)[None])
+        ground, points = self.ground, self.points
         total = self._unit * points.deals
 
         def work(part: slice) -> None:
@@ -255,10 +253,11 @@ class PotentialSpace:
                 total,
                 mass[0],
                 positions[:, 0].copy(),
+                ground.distances,
                 ground.order,
                 ground.sorted,
-                lines.maps,
-                lines.slack * total,
+                self._maps,
+                ground.slack * total,
                 label,
                 labels[part],
                 distances[part],
@@ -281,14 +280,10 @@ class PotentialSpace:
             sums += more
         return (sums / np.maximum(sums.sum(axis=1, keepdims=True), 1)).astype(np.float32)
 
-    def _prepare(self, centres: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Centres in units, with their positions [map, centre] and weighted cumulative sums."""
-        lines = self._lines
+    def _prepare(self, centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centres in units and their positions [map, centre]."""
         mass = _whole(centres, self._unit * self.points.deals)
-        positions = np.ascontiguousarray((mass.astype(np.float64) @ lines.maps).T.astype(np.float32))
-        along = np.argsort(lines.place)
-        cumulative = np.cumsum(mass[:, along].astype(np.float64), axis=1) * lines.gaps
-        return mass, positions, cumulative.astype(np.float32)
+        return mass, np.ascontiguousarray((mass.astype(np.float64) @ self._maps).T.astype(np.float32))
 
 
 class _Ground:
@@ -299,6 +294,7 @@ class _Ground:
         order: uint16 or uint32 [bucket, bucket]: the buckets by distance from each, of equals the smallest
             number first.
         sorted: float32 [bucket, bucket]: those distances.
+        slack: what rounding may add to a bound of distributions of mass 1.
     """
 
     def __init__(self, distances: np.ndarray):
@@ -314,32 +310,13 @@ class _Ground:
         dtype = np.uint16 if size <= 1 << 16 else np.uint32
         self.order = np.argsort(distances, axis=1, kind="stable").astype(dtype)
         self.sorted = np.take_along_axis(distances, self.order.astype(np.int64), axis=1)
-
-
-class _Lines:
-    """Lower bounds of earth mover's distances: what is left of them on the line.
-
-    Attributes:
-        maps: float32 [bucket, map]: |maps[i] - maps[j]| is at most the ground distance of i and j, so that
-            the distance between the mean positions of two distributions is a lower bound.
-        place: int64 [bucket]: rank of the bucket along the first map.
-        gaps: float64 [bucket]: distance along the first map from each rank to the next.
-        slack: what rounding may add to a bound of distributions of mass 1.
-    """
-
-    def __init__(self, ground: _Ground):
-        size = len(ground.distances)
-        maps = lipschitz_maps(ground.distances)
-        along = np.argsort(maps[:, 0], kind="stable")
-        self.maps = maps.astype(np.float32)
-        self.place = np.empty(size, np.int64)
-        self.place[along] = np.arange(size)
-        self.gaps = np.append(np.diff(maps[along, 0]), 0.0)
-        self.slack = (size + 64) * 2.0**-24 * float(ground.distances.max())
+        self.slack = (size + 64) * 2.0**-24 * float(distances.max())
 
 
 def lipschitz_maps(ground: np.ndarray) -> np.ndarray:
     """float64 [bucket, map]: maps of the buckets to the line that never exceed the ground distances.
+
+    The distance between the mean positions of two distributions is then a lower bound of theirs.
 
     The first ones are the principal coordinates (classical scaling), the others distances from buckets that
     are far from each other. What is too steep for the ground, metric or not, is flattened by replacing each
@@ -608,12 +585,22 @@ def _move_to_all(point, means, order, sorted_distances, out):
         )
 
 
+@nb.njit(cache=True, nogil=True)
+def _reaches(buckets, ground, out):
+    """Distance of every bucket from the nearest of a point's buckets into out [bucket]."""
+    out[:] = ground[buckets[0]]
+    for j in range(1, buckets.shape[0]):
+        row = ground[buckets[j]]
+        for bucket in range(out.shape[0]):
+            out[bucket] = min(out[bucket], row[bucket])
+
+
 @nb.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _flow(first, second):
-    """Sum of |first - second|: the earth mover's distance on the line, of sums weighted by the gaps."""
+def _reach(mean, reaches):
+    """Cost of moving all of a mean's mass to the nearest of a point's buckets, however much fits: a bound."""
     total = np.float32(0)
-    for i in range(first.shape[0]):
-        total += abs(first[i] - second[i])
+    for bucket in range(mean.shape[0]):
+        total += mean[bucket] * reaches[bucket]
     return total
 
 
@@ -638,18 +625,6 @@ def _mean_position(buckets, mass, maps, own):
 
 
 @nb.njit(cache=True, nogil=True)
-def _cumulative(buckets, mass, place, gaps, out):
-    """Cumulative masses along the first map, each times the gap to the next rank, into out."""
-    out[:] = 0
-    for j in range(buckets.shape[0]):
-        out[place[buckets[j]]] = mass[j]
-    total = 0.0
-    for rank in range(out.shape[0]):
-        total += out[rank]
-        out[rank] = total * gaps[rank]
-
-
-@nb.njit(cache=True, nogil=True)
 def _nearest(
     starts,
     buckets,
@@ -658,12 +633,10 @@ def _nearest(
     total,
     centres,
     positions,
-    cumulative,
+    ground,
     order,
     sorted_distances,
     maps,
-    place,
-    gaps,
     slack,
     labels,
     distances,
@@ -675,7 +648,7 @@ def _nearest(
     sweeps = np.empty(size, np.int64)
     remaining = np.empty(size, np.float32)
     own = np.empty(maps.shape[1], np.float32)
-    along = np.empty(size, np.float32)
+    reaches = np.empty(size, np.float32)
     bounds = np.empty(num_centres, np.float32)
     evaluations = 0
     for point in range(labels.shape[0]):
@@ -687,7 +660,7 @@ def _nearest(
         _bounds(own, positions, bounds)
         guess = np.int64(labels[point])
         best, best_centre = np.inf, guess
-        has_along = False
+        has_reaches = False
         # First the guess, then the centre that is nearest by the bounds: what is near leaves out the most.
         promising = np.int64(np.argmin(bounds))
         for step in range(-2, num_centres):
@@ -695,10 +668,10 @@ def _nearest(
             if (step > -2 and centre == guess) or step == promising or bounds[centre] > best + slack:
                 continue
             if step > -2:
-                if not has_along:
-                    _cumulative(whole_buckets[:count], whole_mass[:count], place, gaps, along)
-                    has_along = True
-                if _flow(along, cumulative[centre]) > best + slack:
+                if not has_reaches:
+                    _reaches(whole_buckets[:count], ground, reaches)
+                    has_reaches = True
+                if _reach(centres[centre], reaches) > best + slack:
                     continue
             elements[:count] = whole_buckets[:count]
             mass[:count] = whole_mass[:count]
@@ -724,6 +697,7 @@ def _relax(
     total,
     centre,
     position,
+    ground,
     order,
     sorted_distances,
     maps,
@@ -738,6 +712,7 @@ def _relax(
     sweeps = np.empty(size, np.int64)
     remaining = np.empty(size, np.float32)
     own = np.empty(maps.shape[1], np.float32)
+    reaches = np.empty(size, np.float32)
     for point in range(labels.shape[0]):
         count = starts[point + 1] - starts[point]
         for j in range(count):
@@ -749,6 +724,9 @@ def _relax(
         for i in range(own.shape[0]):
             bound = max(bound, abs(own[i] - position[i]))
         if bound > limit + slack:
+            continue
+        _reaches(elements[:count], ground, reaches)
+        if _reach(centre, reaches) > limit + slack:
             continue
         remaining[:] = centre
         limit *= 1 + 1e-6

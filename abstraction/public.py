@@ -19,6 +19,7 @@ from .equity import Progress
 from .hands import CanonicalHands
 
 BINS = 50
+STARTING_GROUPS = 8  # clusters of starting hands that are told apart
 _SCALE = 65_535
 _RESTARTS = 3
 

@@ -44,7 +44,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ..abstraction.build import build_abstraction
-from ..abstraction.config import AbstractionConfig
+from ..abstraction.config import BUCKETED, AbstractionConfig
 from ..abstraction.equity import Progress
 from ..game.presets import read_rules, rules_value
 from ..game.rules import Rules, is_whole
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHIPPED = Path(__file__).parent / "studies"
-_FIXED = ("none", "preflop-classes", "lossless")  # features that take no number of buckets
 
 
 @dataclass(frozen=True)
@@ -219,7 +218,7 @@ def _read_contenders(table: Any, rules: Rules, folder: Path) -> list[Contender]:
 
 def _with_buckets(entry: Any, number: int) -> Any:
     """A round with this number of buckets, where it takes one and has none."""
-    if not isinstance(entry, dict) or "buckets" in entry or entry.get("feature") in _FIXED:
+    if not isinstance(entry, dict) or "buckets" in entry or entry.get("feature") not in BUCKETED:
         return entry
     return entry | {"buckets": number}
 

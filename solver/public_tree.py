@@ -83,6 +83,10 @@ class Walk:
             raise ValueError(
                 f"the strategies are for {self.rules.name} and {own.rules.name}: not the same"
             )
+        if own is not None and own.tree is not opponent.tree:
+            raise ValueError(
+                "the strategies have different bets: put both on one tree (Strategy.on_tree)"
+            )
         if self.rules.num_hole_cards != 2 or self.rules.board_cards[0] != 0 or self.rules.num_rounds < 2:
             raise ValueError(f"{self.rules.name} is not a hold'em game: two hole cards, then boards")
         if not 3 <= self.rules.board_size(self.rules.num_rounds - 1) <= 5:

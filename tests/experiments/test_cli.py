@@ -372,7 +372,7 @@ def test_a_time_that_is_none_is_refused(here, refused, time):
         ("seed = 3", "threads = 0", "threads must be a positive number, not 0"),
         ("seed = 3", 'scheme = "best"', "scheme must be cfr or lcfr, not 'best'"),
         ("seed = 3", 'sampling = "chance"', "sampling must be"),
-        ("seed = 3", 'bets = "fcpa"', "bets must be"),
+        ("seed = 3", 'bets = "fpca"', "'fpca' is not a bet size"),
         ("seed = 3", '[checkpoint]\nevery = "now"', "'now' is not a duration"),
         ("seed = 3", '[checkpoint]\nwhen = "5m"', "[checkpoint] has the one key every"),
         ("seed = 3", 'time = "never"', "'never' is not a duration"),
@@ -382,8 +382,7 @@ def test_a_time_that_is_none_is_refused(here, refused, time):
         ('rules = "short-limit"', "", "the key rules is missing"),
         ('abstraction = "abstraction.toml"', "", "the key abstraction is missing"),
         ('"short-limit"', '"long-limit"', "unknown preset 'long-limit'"),
-        ('"abstraction.toml"', '"lossless"', "abstraction lossless is not available"),
-        ('"abstraction.toml"', "7", "abstraction must be a file name, a hash or a table"),
+        ('"abstraction.toml"', "7", 'abstraction must be a file name, a hash, "lossless" or a table'),
         ('"abstraction.toml"', '"0123456789abcdef"', "there is no such folder"),
     ],
 )
