@@ -503,52 +503,54 @@ def _count_deals(
 
 
 @nb.njit(cache=True, nogil=True)
-def _move(elements, mass, sweeps, remaining, order, sorted_distances, limit):
+def _move(elements, mass, turns, remaining, order, sorted_distances, limit):
     """Cost of moving a point's mass to a mean's, or infinity as soon as it is known to exceed the limit.
 
     The mean has as much mass as the point, or none (an empty cluster: infinity).
 
     Args:
-        elements: int64 [element]: buckets of the point, modified in place.
+        elements: int64 [element]: buckets of the point.
         mass: float32 [element]: mass in each, modified in place.
-        sweeps: int64 [element]: scratch.
+        turns: int64 [element]: scratch.
         remaining: float32 [bucket]: the mean's mass, modified in place.
         order, sorted_distances: [bucket, bucket]: the nearest buckets of each, and how near.
         limit: float64.
     """
-    # Buckets without mass never get any again: each element skips to its next sweep that may matter.
-    cost = 0.0
+    # Buckets without mass never get any again: each element skips to its next sweep that may matter, and
+    # the next move is that of the earliest sweep, there of the first element.
+    cost, pending = 0.0, 0.0  # what is left costs at least as much as it would in its next sweeps
     active, last = elements.shape[0], order.shape[1]
     for j in range(active):
-        sweeps[j] = _next_sweep(order, elements[j], 0, remaining)
-    while active:
-        sweep = last
-        for j in range(active):
-            sweep = min(sweep, sweeps[j])
+        sweep = _next_sweep(order, elements[j], 0, remaining)
         if sweep == last:
             return np.inf  # the mean of an empty cluster
-        left = 0
-        pending = 0.0  # what is left costs at least this
-        for j in range(active):
-            bucket, target, following = elements[j], mass[j], sweeps[j]
-            if following == sweep:
-                mean_bucket = order[bucket, sweep]
-                amount = remaining[mean_bucket]
-                distance = np.float64(sorted_distances[bucket, sweep])
-                if amount >= target:
-                    cost += target * distance
-                    remaining[mean_bucket] = amount - target
-                    continue
-                cost += amount * distance
-                remaining[mean_bucket] = 0
-                target -= amount
-                following = _next_sweep(order, bucket, sweep + 1, remaining)
-                if following == last:
-                    return np.inf
-            elements[left], mass[left], sweeps[left] = bucket, target, following
-            pending += target * np.float64(sorted_distances[bucket, following])
-            left += 1
-        active = left
+        turns[j] = sweep << 32 | j
+        pending += mass[j] * np.float64(sorted_distances[elements[j], sweep])
+    while active:
+        first, turn = 0, turns[0]
+        for i in range(1, active):
+            if turns[i] < turn:
+                first, turn = i, turns[i]
+        sweep, j = turn >> 32, turn & 0xFFFF_FFFF
+        bucket, target = elements[j], mass[j]
+        mean_bucket = order[bucket, sweep]
+        amount = remaining[mean_bucket]
+        distance = np.float64(sorted_distances[bucket, sweep])
+        if amount >= target:
+            cost += target * distance
+            pending -= target * distance
+            remaining[mean_bucket] = amount - target
+            active -= 1
+            turns[first] = turns[active]
+            continue
+        cost += amount * distance
+        remaining[mean_bucket] = 0
+        mass[j] = target - amount
+        following = _next_sweep(order, bucket, sweep + 1, remaining)
+        if following == last:
+            return np.inf
+        turns[first] = following << 32 | j
+        pending += mass[j] * np.float64(sorted_distances[bucket, following]) - target * distance
         if cost + pending > limit:
             return np.inf
     return cost
@@ -567,7 +569,7 @@ def _move_to_all(point, means, order, sorted_distances, out):
     """Costs of moving a dense distribution to each of some others into out."""
     elements = np.empty(point.shape[0], np.int64)
     mass = np.empty(point.shape[0], np.float32)
-    sweeps = np.empty(point.shape[0], np.int64)
+    turns = np.empty(point.shape[0], np.int64)
     for mean in range(means.shape[0]):
         count = 0
         for bucket in range(point.shape[0]):
@@ -577,7 +579,7 @@ def _move_to_all(point, means, order, sorted_distances, out):
         out[mean] = _move(
             elements[:count],
             mass[:count],
-            sweeps[:count],
+            turns[:count],
             means[mean].copy(),
             order,
             sorted_distances,
@@ -643,9 +645,9 @@ def _nearest(
 ):
     """`PotentialSpace.nearest` for the points of starts [point + 1]; number of distances computed."""
     num_centres, size = centres.shape
-    whole_buckets, whole_mass = np.empty(size, np.int64), np.empty(size, np.float32)
-    elements, mass = np.empty(size, np.int64), np.empty(size, np.float32)
-    sweeps = np.empty(size, np.int64)
+    elements, whole_mass = np.empty(size, np.int64), np.empty(size, np.float32)
+    mass = np.empty(size, np.float32)
+    turns = np.empty(size, np.int64)
     remaining = np.empty(size, np.float32)
     own = np.empty(maps.shape[1], np.float32)
     reaches = np.empty(size, np.float32)
@@ -654,9 +656,9 @@ def _nearest(
     for point in range(labels.shape[0]):
         count = starts[point + 1] - starts[point]
         for j in range(count):
-            whole_buckets[j] = buckets[starts[point] + j]
+            elements[j] = buckets[starts[point] + j]
             whole_mass[j] = counts[starts[point] + j] * unit
-        _mean_position(whole_buckets[:count], whole_mass[:count], maps, own)
+        _mean_position(elements[:count], whole_mass[:count], maps, own)
         _bounds(own, positions, bounds)
         guess = np.int64(labels[point])
         best, best_centre = np.inf, guess
@@ -669,17 +671,16 @@ def _nearest(
                 continue
             if step > -2:
                 if not has_reaches:
-                    _reaches(whole_buckets[:count], ground, reaches)
+                    _reaches(elements[:count], ground, reaches)
                     has_reaches = True
                 if _reach(centres[centre], reaches) > best + slack:
                     continue
-            elements[:count] = whole_buckets[:count]
             mass[:count] = whole_mass[:count]
             remaining[:] = centres[centre]
             evaluations += 1
             limit = best * (1 + 1e-9)
             cost = _move(
-                elements[:count], mass[:count], sweeps[:count], remaining, order, sorted_distances, limit
+                elements[:count], mass[:count], turns[:count], remaining, order, sorted_distances, limit
             )
             if cost < best or (cost == best and centre < best_centre):
                 best, best_centre = cost, centre
@@ -709,7 +710,7 @@ def _relax(
     """`PotentialSpace.relax` for the points of starts [point + 1]."""
     size = centre.shape[0]
     elements, mass = np.empty(size, np.int64), np.empty(size, np.float32)
-    sweeps = np.empty(size, np.int64)
+    turns = np.empty(size, np.int64)
     remaining = np.empty(size, np.float32)
     own = np.empty(maps.shape[1], np.float32)
     reaches = np.empty(size, np.float32)
@@ -731,7 +732,7 @@ def _relax(
         remaining[:] = centre
         limit *= 1 + 1e-6
         cost = _move(
-            elements[:count], mass[:count], sweeps[:count], remaining, order, sorted_distances, limit
+            elements[:count], mass[:count], turns[:count], remaining, order, sorted_distances, limit
         )
         distance = np.float32(cost / total)
         if distance < distances[point]:
