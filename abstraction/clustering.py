@@ -14,7 +14,8 @@ import numba as nb
 import numpy as np
 
 from .equity import Progress
-from .spaces import HistogramSpace, L2Space, Space, Tick
+from .spaces import HistogramSpace, L2Space, Space
+from .threads import Tick
 
 __all__ = ["Clustering", "HistogramSpace", "L2Space", "Space", "cluster"]
 

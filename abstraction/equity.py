@@ -8,7 +8,6 @@ sums over rows of the boards with one card more. Nothing is sampled and nothing 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from math import comb
 
 import numba as nb
@@ -17,6 +16,7 @@ import numpy as np
 from ..game.cards import Deck
 from ..game.strength import MAX_STRENGTH, board_strengths
 from .boards import Boards, canonical_boards, suit_permutations
+from .threads import in_chunks
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, the rows done and the rows in all."""
@@ -130,12 +130,8 @@ def by_chunks(
     progress: Progress | None,
     chunk: int = _CHUNK,
 ) -> None:
-    """Run a kernel over chunks of rows in two threads (it releases the GIL)."""
-    slices = [slice(start, min(start + chunk, rows)) for start in range(0, rows, chunk)]
-    with ThreadPoolExecutor(2) as pool:
-        for part, _ in zip(slices, pool.map(fill, slices), strict=True):
-            if progress is not None:
-                progress(what, part.stop, rows)
+    """Run a kernel over chunks of rows in two threads, and say how far it got."""
+    in_chunks(fill, rows, chunk, tick=progress and (lambda done: progress(what, done, rows)))
 
 
 @nb.njit(cache=True, nogil=True)

@@ -16,8 +16,6 @@ would find.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -28,7 +26,7 @@ import numpy as np
 from .boards import Boards, suit_permutations
 from .equity import Progress
 from .hands import CanonicalHands
-from .spaces import Tick
+from .threads import Tick, in_chunks
 
 # All the mass of a distribution, in units: masses are whole numbers in float32, so that moving them is exact.
 _UNITS = 1 << 22
@@ -130,13 +128,12 @@ def next_bucket_distributions(
         )
         return buckets[:used].copy(), counts[:used].copy()
 
-    parts = []
-    first_rows = range(0, len(boards), _ROWS)
-    with ThreadPoolExecutor(2) as pool:
-        for start, part in zip(first_rows, pool.map(count, first_rows), strict=True):
-            parts.append(part)
-            if progress is not None:
-                progress("distributions over next buckets", min(start + _ROWS, len(boards)), len(boards))
+    parts = in_chunks(
+        lambda rows: count(rows.start),
+        len(boards),
+        _ROWS,
+        tick=progress and (lambda done: progress("distributions over next buckets", done, len(boards))),
+    )
     starts = np.concatenate([[0], np.cumsum(lengths)])
     buckets = np.empty(starts[-1], next_matrix.dtype)
     counts = np.empty(starts[-1], np.min_scalar_type(deals))
@@ -229,12 +226,7 @@ class PotentialSpace:
                 distances[part],
             )
 
-        computed = 0
-        for chunk, number in enumerate(_in_threads(work, len(self), threads), 1):
-            computed += number
-            if tick is not None:
-                tick(min(chunk * _POINTS, len(self)))
-        return computed
+        return sum(in_chunks(work, len(self), _POINTS, threads, tick))
 
     def relax(
         self, centre: np.ndarray, label: int, labels: np.ndarray, distances: np.ndarray, threads: int = 2
@@ -263,7 +255,7 @@ class PotentialSpace:
                 distances[part],
             )
 
-        list(_in_threads(work, len(self), threads))
+        in_chunks(work, len(self), _POINTS, threads)
 
     def centres(self, labels: np.ndarray, weights: np.ndarray, k: int, threads: int = 2) -> np.ndarray:
         """float32 [k, next bucket]: weighted means of the clusters (0 for empty ones), from exact sums."""
@@ -276,7 +268,7 @@ class PotentialSpace:
             return sums
 
         sums = np.zeros((k, len(self.ground.distances)), np.int64)
-        for more in _in_threads(work, len(self), threads, -(-len(self) // threads)):
+        for more in in_chunks(work, len(self), -(-len(self) // threads), threads):
             sums += more
         return (sums / np.maximum(sums.sum(axis=1, keepdims=True), 1)).astype(np.float32)
 
@@ -373,11 +365,11 @@ def potential_ground(centres: np.ndarray, ground: np.ndarray) -> np.ndarray:
     mass = _whole(centres, _UNITS)
     out = np.zeros((len(mass), len(mass)))
 
-    def fill(row: int) -> None:
-        _move_to_all(mass[row], mass, next_ground.order, next_ground.sorted, out[row])
+    def fill(part: slice) -> None:
+        for row in range(part.start, part.stop):
+            _move_to_all(mass[row], mass, next_ground.order, next_ground.sorted, out[row])
 
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(fill, range(len(mass))))
+    in_chunks(fill, len(mass), 1)
     out /= _UNITS
     np.fill_diagonal(out, 0)
     return ((out + out.T) / 2).astype(np.float32)
@@ -396,13 +388,6 @@ def _whole(masses: np.ndarray, units: int) -> np.ndarray:
         if missing > 0:
             out[row, np.argsort(out[row] - exact[row], kind="stable")[:missing]] += 1
     return out.astype(np.float32)
-
-
-def _in_threads(work: Callable, size: int, threads: int, step: int = _POINTS) -> Iterator:
-    """Results of work on slices of `size` points, in order (kernels release the GIL)."""
-    slices = [slice(at, min(at + step, size)) for at in range(0, size, max(step, 1))]
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(work, slices)
 
 
 @nb.njit(cache=True, nogil=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import combinations
 
 import numba as nb
@@ -12,6 +10,7 @@ import numpy as np
 from .boards import hands_alive
 from .buckets import CardAbstraction
 from .equity import Progress
+from .threads import in_chunks
 
 _MARKS = 1 << 29  # keys up to here are marked in an array of so many bytes, larger ones are sorted
 
@@ -28,22 +27,28 @@ def occurring_tuples(own: CardAbstraction, progress: Progress | None = None) -> 
         progress: called with the boards of the first deal that are done.
     """
     tuples: list[np.ndarray] = []
-    for index, count in enumerate(own.num_own_buckets):
+    for index in range(len(own.num_own_buckets)):
         so_far = CardAbstraction(own.config, own.matrices, own.num_own_buckets, tuples)
-        size = (len(tuples[-1]) if tuples else 1) * count
-        marks = np.zeros(size, bool) if size <= _MARKS else None
-        # A renaming of suits never changes a tuple: the first boards need not all be visited.
-        first = next((i for i in range(index + 1) if own.config.board_sizes[i]), 0)
-        boards = own.boards(first).cards
-        work = partial(_keys_behind, so_far, index, first, count, marks)
-        found = []
-        with ThreadPoolExecutor(2) as pool:
-            for done, keys in enumerate(pool.map(work, boards), 1):
-                found.append(keys)
-                if progress is not None:
-                    progress(f"tuples of buckets of {index + 1} rounds", done, len(boards))
-        tuples.append(np.flatnonzero(marks) if marks is not None else np.unique(np.concatenate(found)))
+        tuples.append(_round_tuples(so_far, index, progress))
     return tuples
+
+
+def _round_tuples(so_far: CardAbstraction, index: int, progress: Progress | None) -> np.ndarray:
+    """The tuples of a round from those of the rounds before."""
+    count = so_far.num_own_buckets[index]
+    size = (len(so_far.tuples[-1]) if index else 1) * count
+    marks = np.zeros(size, bool) if size <= _MARKS else None
+    # A renaming of suits never changes a tuple: the first boards need not all be visited.
+    first = next((i for i in range(index + 1) if so_far.config.board_sizes[i]), 0)
+    boards = so_far.boards(first).cards
+
+    def work(rows: slice) -> np.ndarray:
+        return _keys_behind(so_far, index, first, count, marks, boards[rows.start])
+
+    what = f"tuples of buckets of {index + 1} rounds"
+    tick = progress and (lambda done: progress(what, done, len(boards)))
+    found = in_chunks(work, len(boards), 1, tick=tick)
+    return np.flatnonzero(marks) if marks is not None else np.unique(np.concatenate(found))
 
 
 def _keys_behind(

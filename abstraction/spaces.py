@@ -8,17 +8,14 @@ number that changes by no more than the distance does, are further apart than th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from math import sqrt
-from typing import Any, Protocol
+from typing import Protocol
 
 import numba as nb
 import numpy as np
 
-Tick = Callable[[int], Any]
-"""Called with the number of points done."""
+from .threads import Tick, in_chunks
 
 _POINTS = 1 << 15  # points in a chunk: the piece that a thread works on
 _NEIGHBOURS = 256  # nearest other centres to keep for each centre
@@ -134,8 +131,8 @@ class _MetricSpace:
                 distances[part],
             )
 
-        _in_threads(find_neighbours, k, threads, step=64)
-        return sum(_in_threads(search, len(self), threads, tick=tick))
+        in_chunks(find_neighbours, k, 64, threads)
+        return sum(in_chunks(search, len(self), _POINTS, threads, tick))
 
     def relax(
         self, centre: np.ndarray, label: int, labels: np.ndarray, distances: np.ndarray, threads: int
@@ -157,7 +154,7 @@ class _MetricSpace:
                 distances[part],
             )
 
-        _in_threads(search, len(self), threads)
+        in_chunks(search, len(self), _POINTS, threads)
 
     @cached_property
     def _heights(self) -> np.ndarray:
@@ -204,7 +201,7 @@ class L2Space(_MetricSpace):
                 _add_points(self.points[some], weights[some], labels[some], sums, sizes)
             return sums, sizes
 
-        parts = _in_threads(add, len(self), threads, step=-(-len(self) // threads))
+        parts = in_chunks(add, len(self), -(-len(self) // threads), threads)
         sums, sizes = (sum(arrays) for arrays in zip(*parts, strict=True))
         return (sums / sizes[:, None]).astype(np.float32)
 
@@ -269,26 +266,8 @@ class HistogramSpace(_MetricSpace):
             bounds = starts[part.start : part.stop + 1]
             _medians(self.points, weights, order, bounds, 8 * (self._work.itemsize - 1), out[part])
 
-        _in_threads(find, k, threads, step=max(1, k // 128))
+        in_chunks(find, k, max(1, k // 128), threads)
         return out
-
-
-def _in_threads(
-    work: Callable[[slice], Any], size: int, threads: int, step: int = _POINTS, tick: Tick | None = None
-) -> list[Any]:
-    """Results of kernels, which release the GIL, on chunks of 0 .. size - 1, in order."""
-    slices = [slice(at, min(at + step, size)) for at in range(0, size, step)]
-    pool = ThreadPoolExecutor(threads)
-    results = []
-    try:
-        found = pool.map(work, slices) if len(slices) > 1 else map(work, slices)
-        for part, result in zip(slices, found, strict=True):
-            results.append(result)
-            if tick is not None:
-                tick(part.stop)
-    finally:
-        pool.shutdown(cancel_futures=True)  # an interrupt does not wait for the chunks that are left
-    return results
 
 
 @nb.njit(cache=True, nogil=True)
