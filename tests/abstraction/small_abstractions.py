@@ -8,6 +8,21 @@ SHORT = AbstractionConfig(
     preset("short-limit"), (CLASSES, RoundConfig("ehs2", 30), RoundConfig("ehs", 40))
 )
 FLOP = AbstractionConfig(preset("flop-limit"), (CLASSES, RoundConfig("ehs", 5_000)))
+CLUSTERED = AbstractionConfig(
+    preset("short-limit"),
+    (
+        RoundConfig("potential-aware", 9),
+        RoundConfig("potential-aware", 8, public=3),
+        RoundConfig("ochs", 20),
+    ),
+    seed=1,
+)
+PUBLIC = AbstractionConfig(
+    preset("short-limit"),
+    (RoundConfig("histogram-emd", 7), RoundConfig("histogram-emd", 8), RoundConfig("ehs", 5, public=4)),
+    recall="perfect",
+    seed=2,
+)
 TINY_RULES = Rules(
     betting="limit",
     blinds=(2, 1),

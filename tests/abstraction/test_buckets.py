@@ -18,10 +18,11 @@ from nashfold.abstraction import (
     canonical_boards,
     trivial_abstraction,
 )
+from nashfold.abstraction.build import built_round
 from nashfold.abstraction.equity import last_round_equity, preflop_classes, strength_table
 from nashfold.game import Deck, format_cards, hand_strength, parse_cards, preset
 from nashfold.game.cards import hand_index
-from small_abstractions import CLASSES, FLOP, SHORT, TINY_RULES
+from small_abstractions import CLASSES, CLUSTERED, FLOP, PUBLIC, SHORT, TINY_RULES
 
 
 def weights_of(buckets: np.ndarray, boards) -> np.ndarray:
@@ -135,31 +136,68 @@ def test_mean_and_mean_square_are_different_features(tmp_path, monkeypatch):
     )  # on the last round nothing is averaged
 
 
+@pytest.fixture(scope="module")
+def by_config():
+    return {config: build_abstraction(config) for config in (SHORT, FLOP, CLUSTERED, PUBLIC)}
+
+
 @st.composite
 def renamed_states(draw):
-    """Rules, round, hole cards and board, and the same under other suits in another order."""
-    config = draw(st.sampled_from([SHORT, FLOP]))
+    """Rules, round, hole cards and board, and the same under other suits in another order of each deal."""
+    config = draw(st.sampled_from([SHORT, FLOP, CLUSTERED, PUBLIC]))
     index = draw(st.integers(0, len(config.rounds) - 1))
     cards = draw(st.permutations(config.rules.deck.cards.tolist()))
     size = config.board_sizes[index]
     hole, board = cards[:2], cards[2 : 2 + size]
     suits = draw(st.permutations(range(4)))
     others = [
-        draw(st.permutations([card - card % 4 + suits[card % 4] for card in row]))
-        for row in (hole, board)
+        draw(st.permutations([card - card % 4 + suits[card % 4] for card in part]))
+        for part in (hole, board[:3], board[3:])
     ]
-    return config.rules.name, index, (hole, board), others
+    return config, index, (hole, board), (others[0], [*others[1], *others[2]])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(renamed_states())
-def test_suits_and_order_never_change_a_bucket(built, state):
-    name, index, cards, others = state
-    abstraction = built[name]
+def test_suits_and_order_never_change_a_bucket(by_config, state):
+    config, index, cards, others = state
+    abstraction = by_config[config]
     bucket = abstraction.bucket(index, *cards)
     assert bucket == abstraction.bucket(index, *others)
     assert bucket == abstraction.bucket(index, *(format_cards(row) for row in others))
     assert 0 <= bucket < abstraction.num_buckets[index]
+
+
+def test_what_is_known_of_clustered_buckets_fits_their_members(by_config):
+    for config in (CLUSTERED, PUBLIC):
+        abstraction = by_config[config]
+        for index in range(3):
+            found = built_round(config, index)
+            hands = abstraction.canonical_hands(index)
+            weights = hands.weights
+            assert found.num_buckets == abstraction.num_own_buckets[index]
+            assert (np.diff(found.arrays["equity"]) >= 0).all()
+            assert found.arrays["size"].sum() == weights.sum(dtype=int)
+            for bucket in range(found.num_buckets):
+                rows, holes = abstraction.members(index, bucket)
+                numbers = hands.index(holes, hands.boards.cards[rows])
+                assert found.arrays["size"][bucket] == weights[numbers].sum(dtype=int) > 0
+                assert {found.arrays["nearest"][bucket], found.arrays["farthest"][bucket]} <= {*numbers}
+                if "board_clusters" in found.arrays:  # a bucket is on boards of one public cluster
+                    assert len(np.unique(found.arrays["board_clusters"][rows])) == 1
+
+
+def test_a_seed_decides_a_clustering_and_threads_do_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("NASHFOLD_CACHE", str(tmp_path / "one"))
+    one = build_abstraction(CLUSTERED)
+    other_seed = build_abstraction(replace(CLUSTERED, seed=3))
+    monkeypatch.setenv("NASHFOLD_CACHE", str(tmp_path / "two"))
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    again = build_abstraction(CLUSTERED)
+    assert one.hash == again.hash != other_seed.hash
+    for ours, theirs in zip(one.matrices, again.matrices, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert any((a != b).any() for a, b in zip(one.matrices, other_seed.matrices, strict=True))
 
 
 def test_built_abstractions_are_suit_invariant_and_a_broken_one_is_caught(built):
