@@ -129,13 +129,13 @@ class _Builder:
         found = _load(path, "round buckets")
         if found is None:
             built = self._build_round(index, entry, hands)
-            header = {
+            record = {
                 "round": self.config.round_description(index),
                 "num_buckets": built.num_buckets,
                 "notes": built.notes,
                 "versions": _versions(),
             }
-            save_arrays(path, "round buckets", header, {"matrix": built.matrix, **built.arrays})
+            save_arrays(path, "round buckets", record, {"matrix": built.matrix, **built.arrays})
             found = load_arrays(path, "round buckets")
         header, arrays = found
         return RoundBuckets(arrays.pop("matrix"), header["num_buckets"], arrays, header["notes"])

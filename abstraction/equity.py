@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import comb
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -124,14 +125,14 @@ def preflop_classes(deck: Deck) -> np.ndarray:
 
 
 def by_chunks(
-    fill: Callable[[slice], None],
+    fill: Callable[[slice], Any],
     rows: int,
     what: str,
     progress: Progress | None,
     chunk: int = _CHUNK,
-) -> None:
-    """Run a kernel over chunks of rows in two threads, and say how far it got."""
-    in_chunks(fill, rows, chunk, tick=progress and (lambda done: progress(what, done, rows)))
+) -> list[Any]:
+    """Results of a kernel on chunks of rows in two threads; progress is told how far it got."""
+    return in_chunks(fill, rows, chunk, tick=progress and (lambda done: progress(what, done, rows)))
 
 
 @nb.njit(cache=True, nogil=True)

@@ -24,7 +24,7 @@ import numba as nb
 import numpy as np
 
 from .boards import Boards, suit_permutations
-from .equity import Progress
+from .equity import Progress, by_chunks
 from .hands import CanonicalHands
 from .threads import Tick, in_chunks
 
@@ -128,12 +128,8 @@ def next_bucket_distributions(
         )
         return buckets[:used].copy(), counts[:used].copy()
 
-    parts = in_chunks(
-        lambda rows: count(rows.start),
-        len(boards),
-        _ROWS,
-        tick=progress and (lambda done: progress("distributions over next buckets", done, len(boards))),
-    )
+    what = "distributions over next buckets"
+    parts = by_chunks(lambda rows: count(rows.start), len(boards), what, progress, _ROWS)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     buckets = np.empty(starts[-1], next_matrix.dtype)
     counts = np.empty(starts[-1], np.min_scalar_type(deals))

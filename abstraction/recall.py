@@ -9,8 +9,7 @@ import numpy as np
 
 from .boards import hands_alive
 from .buckets import CardAbstraction
-from .equity import Progress
-from .threads import in_chunks
+from .equity import Progress, by_chunks
 
 _MARKS = 1 << 29  # keys up to here are marked in an array of so many bytes, larger ones are sorted
 
@@ -46,8 +45,7 @@ def _round_tuples(so_far: CardAbstraction, index: int, progress: Progress | None
         return _keys_behind(so_far, index, first, count, marks, boards[rows.start])
 
     what = f"tuples of buckets of {index + 1} rounds"
-    tick = progress and (lambda done: progress(what, done, len(boards)))
-    found = in_chunks(work, len(boards), 1, tick=tick)
+    found = by_chunks(work, len(boards), what, progress, 1)
     return np.flatnonzero(marks) if marks is not None else np.unique(np.concatenate(found))
 
 

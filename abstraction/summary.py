@@ -187,7 +187,9 @@ def _round_summary(
     filled = size[size > 0]
     count = built.num_buckets
     chosen = set(np.linspace(0, count - 1, min(shown, count)).astype(int).tolist())
-    spread, widest, public = None, (), ()
+    spread: float | None = None
+    widest: tuple[int, ...] = ()
+    public: tuple[int, ...] = ()
     if "spread" in arrays:
         spread = float(np.average(arrays["spread"], weights=size))
         widest = tuple(np.argsort(-arrays["spread"], kind="stable")[:3].tolist())
@@ -229,7 +231,7 @@ def _bucket_summaries(
 ) -> tuple[BucketSummary, ...]:
     hands, arrays = abstraction.canonical_hands(index), built.arrays
     if abstraction.config.rounds[index].feature == "lossless":  # a bucket is a canonical hand
-        members = [tuple(array[None] for array in hands.unindex(np.array(number))) for number in chosen]
+        members = [hands.unindex(np.array([number])) for number in chosen]
     else:
         members = draw_members(abstraction, index, chosen, seed)
     found = []

@@ -160,7 +160,7 @@ def _warm_up() -> None:
 def _plain_equity(board: np.ndarray) -> np.ndarray:
     """[hand]: 2 * wins + ties on a board by comparing all pairs of hands."""
     deck = preset("acpc-limit").deck
-    alive = ~np.isin(deck.hand_cards, board).any(axis=1)
+    alive = np.asarray(~np.isin(deck.hand_cards, board).any(axis=1))
     pairs = deck.hand_cards[alive]
     cards = np.concatenate([pairs, np.broadcast_to(board, (len(pairs), len(board)))], axis=1)
     strength = hand_strength(cards)

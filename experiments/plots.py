@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -176,7 +177,7 @@ def bucket_map(
     for cell in np.unique(classes):
         row, column = divmod(int(cell), ranks)
         own = buckets[(classes == cell) & alive]
-        colour = to_rgb(colours.to_rgba(own.mean())) if len(own) else to_rgb("0.85")
+        colour = to_rgb(tuple(colours.to_rgba(own.mean()))) if len(own) else to_rgb("0.85")
         ax.add_patch(Rectangle((column, row), 1.0, 1.0, color=colour, linewidth=0))
         size = 104 / max(ranks, 9)
         ink = "white" if np.dot(colour, (0.299, 0.587, 0.114)) < 0.5 else "black"
@@ -298,7 +299,7 @@ def abstraction_figures(abstraction: CardAbstraction, folder: Path) -> list[Path
     equity, and some of them as histograms.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    figures = {"preflop": bucket_map(abstraction).figure}
+    figures: dict[str, Any] = {"preflop": bucket_map(abstraction).figure}
     for index, entry in enumerate(abstraction.config.rounds):
         if entry.buckets is not None:
             figures[f"round{index}-sizes"] = bucket_scatter(abstraction, index).figure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..abstraction.bets import FULL, BetMenu
 from ..game.betting import Betting
@@ -68,7 +69,7 @@ def tree_size(
     decisions, slots = [0] * rules.num_rounds, [0] * rules.num_rounds
     nodes, work = 1, 0
     start = Betting.start(rules)
-    entries = {} if start.is_over else {_key(start): [start, 1]}
+    entries: dict[tuple, list[Any]] = {} if start.is_over else {_key(start): [start, 1]}
     for index in range(rules.num_rounds):
         level, entries = entries, {}
         while level:
@@ -81,7 +82,7 @@ def tree_size(
             work += sum(widths)
             if work > MAX_WORK or (most is not None and nodes > most):
                 return _size(nodes, decisions, slots, num_buckets, is_complete=False)
-            following: dict[tuple, list] = {}
+            following: dict[tuple, list[Any]] = {}
             for state, histories in level.values():
                 for action in menu.actions(state):
                     child = state.play(action)
