@@ -65,6 +65,8 @@ class BetMenu:
             return
         if not 1 <= len(self.rounds) <= len(ROUNDS) or not all(self.rounds):
             raise ValueError("a bet menu has sizes for one to four rounds")
+        if not all(isinstance(size, BetSize) for row in self.rounds for entry in row for size in entry):
+            raise ValueError("the entries of a bet menu are BetSize: BetMenu.from_value reads texts")
         # What goes on anyway is left out, so that equal menus are equal.
         rounds = _without_repeats([_without_repeats(entries) for entries in self.rounds])
         object.__setattr__(self, "rounds", rounds)
@@ -83,6 +85,9 @@ class BetMenu:
         if bounds is None or player is None:
             return {}
         low, high = bounds
+        # What puts the shorter stack all-in is all-in: more of the longer one is the same bet.
+        stacks = betting.rules.stacks
+        top = high if stacks is None else max(low, min(high, min(stacks) - betting.round_start[player]))
         bet = max(betting.spent) - betting.round_start[player]
         if self.rounds is None:
             return {n: BetSize(Fraction(n - bet), "c") for n in range(low, high + 1)}
@@ -96,7 +101,7 @@ class BetMenu:
         wanted = [(MINIMUM, low)] if self.min_raise else []
         wanted += [(size, amount) for size in menu if (amount := wanted_bet(size, betting)) is not None]
         pot = max(betting.spent) + betting.spent[1 - player]
-        if self.add_all_in is not None and high - bet <= _exact(self.add_all_in) * pot:
+        if self.add_all_in is not None and top - bet <= _exact(self.add_all_in) * pot:
             wanted.append((ALL_IN, high))
         has_all_in = any(size == ALL_IN for size, _ in wanted)
         own = betting.spent[player] - betting.round_start[player]
@@ -104,16 +109,16 @@ class BetMenu:
         for size, amount in wanted:
             if amount > high and has_all_in:
                 continue  # beyond all-in: it gives way, as in `menu_bets`
-            if amount >= high or self._becomes_all_in(amount, high, bet, own, pot):
+            if amount >= top or self._becomes_all_in(amount, top, bet, own, pot):
                 size, amount = ALL_IN, high
             found.setdefault(amount, size)
         return dict(sorted(found.items()))
 
-    def _becomes_all_in(self, amount: int, high: int, bet: int, own: int, pot: int) -> bool:
-        if self.all_in_share is not None and amount - own > _exact(self.all_in_share) * (high - own):
+    def _becomes_all_in(self, amount: int, top: int, bet: int, own: int, pot: int) -> bool:
+        if self.all_in_share is not None and amount - own > _exact(self.all_in_share) * (top - own):
             return True
         after_call = pot + 2 * (amount - bet)
-        return self.force_all_in is not None and high - amount <= _exact(self.force_all_in) * after_call
+        return self.force_all_in is not None and top - amount <= _exact(self.force_all_in) * after_call
 
     def actions(self, betting: Betting) -> list[Action]:
         """Fold (if chips are owed), check or call, then the menu's bets ascending; [] when over."""
@@ -197,7 +202,8 @@ def _sizes(text: Any, key: str) -> Menu:
     try:
         return parse_menu(text) if text.strip() else ()
     except ValueError as error:
-        raise ValueError(f"{key}: {error}; or a preset: {', '.join(MENUS)}") from None
+        hint = f"; or a preset: {', '.join(MENUS)}" if key == "bets" else ""
+        raise ValueError(f"{key}: {error}{hint}") from None
 
 
 def _entries(value: Any, key: str) -> tuple[Menu, ...]:
@@ -214,7 +220,7 @@ def _text(menu: Menu) -> str:
 
 FULL = BetMenu(None)
 _DENSE = {
-    "preflop": ["50%, 75%, 100%, 150%, 300%", "50%, 75%, 100%, 200%, a", "100%, a", "a"],
+    "preflop": ["50%, 75%, 100%, 150%, 300%, a", "50%, 75%, 100%, 200%, a", "100%, a", "a"],
     "flop": ["33%, 50%, 75%, 100%, 200%, a", "50%, 100%, 200%, a", "100%, a", "a"],
     "turn": ["50%, 75%, 100%, 200%, a", "50%, 100%, a", "a"],
     "river": ["33%, 50%, 75%, 100%, 200%, a", "50%, 100%, a", "a"],

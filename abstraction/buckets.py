@@ -117,16 +117,39 @@ class CardAbstraction:
     ) -> list[np.ndarray]:
         """Buckets int64 [...] in each of the first rounds (default: in all), as in `lookup`."""
         boards = np.asarray(boards, np.int64)
+        count = self.config.rules.num_rounds if rounds is None else rounds
+        self._check_cards(self._check_round(count - 1), np.asarray(hands), boards)
         shape = np.broadcast_shapes(np.shape(hands), boards.shape[:-1])
         flat_hands = np.broadcast_to(hands, shape).astype(np.int64).ravel()
         flat = np.broadcast_to(boards, (*shape, boards.shape[-1])).reshape(len(flat_hands), -1)
         found: list[np.ndarray] = []
-        for index in range(self.config.rules.num_rounds if rounds is None else rounds):
+        for index in range(count):
             own = np.empty(len(flat_hands), np.int64)
             dealt = np.ascontiguousarray(flat[:, : self.config.board_sizes[index]])
             _lookup(flat_hands, dealt, *self.tables[index], own)
             found.append(self._with_recall(index, found[-1] if found else 0, own))
         return [buckets.reshape(shape) for buckets in found]
+
+    def _check_round(self, round_index: int) -> int:
+        if not 0 <= round_index < len(self.matrices):
+            raise ValueError(
+                f"rounds are numbered from 0 to {len(self.matrices) - 1}, not {round_index}"
+            )
+        return round_index
+
+    def _check_cards(self, round_index: int, hands: np.ndarray, boards: np.ndarray) -> None:
+        """ValueError for numbers that would lead compiled code astray."""
+        size = self.config.board_sizes[round_index]
+        if boards.ndim == 0 or boards.shape[-1] < size:
+            raise ValueError(
+                f"boards of round {round_index} have {size} cards, not shape {boards.shape}"
+            )
+        for what, numbers, most in (
+            ("hands", hands, self.deck.num_hands),
+            ("cards", boards, self.deck.size),
+        ):
+            if numbers.size and not 0 <= numbers.min() <= numbers.max() < most:
+                raise ValueError(f"{what} are numbered from 0 to {most - 1}")
 
     def own_rows(self, round_index: int, boards: np.ndarray) -> np.ndarray:
         """int64 [board, hand]: the round's own buckets of all hands on boards int [board, cards].
@@ -161,7 +184,7 @@ class CardAbstraction:
 
     def own_buckets(self, round_index: int, bucket: int) -> tuple[int, ...]:
         """The own buckets of the rounds so far that a bucket stands for: one with imperfect recall."""
-        if not 0 <= bucket < self.num_buckets[round_index]:
+        if not 0 <= bucket < self.num_buckets[self._check_round(round_index)]:
             raise ValueError(
                 f"round {round_index} has buckets 0 to {self.num_buckets[round_index] - 1}, not {bucket}"
             )
@@ -178,7 +201,7 @@ class CardAbstraction:
 
         With perfect recall `own_buckets` tells the own bucket of a round that a bucket stands for.
         """
-        hands = self.canonical_hands(round_index)
+        hands = self.canonical_hands(self._check_round(round_index))
         labels = hands.gather(np.asarray(self.matrices[round_index]))
         return hands.unindex(np.flatnonzero(labels == own_bucket))
 
@@ -188,7 +211,7 @@ class CardAbstraction:
         """Bucket of a pair of hole cards on a board; ValueError for cards that do not fit the round."""
         hole, board = parse_cards(hole), parse_cards(board)
         parse_cards([*hole, *board])
-        size = self.config.board_sizes[round_index]
+        size = self.config.board_sizes[self._check_round(round_index)]
         if len(hole) != 2 or len(board) != size:
             raise ValueError(
                 f"round {round_index} has two hole cards and {size} community cards, "

@@ -10,18 +10,19 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 from platformdirs import user_cache_dir
 
 from ..game.rules import Rules
 from . import features
 from .arrays import load_arrays, save_arrays
 from .buckets import CardAbstraction
-from .clustering import Clustering
 from .config import AbstractionConfig, RoundConfig
 from .equity import Progress, preflop_classes
 from .features import Feature, FeatureTables
@@ -58,17 +59,22 @@ def build_abstraction(
     del builder  # and the tables that the rounds were made of
     own = CardAbstraction(config, [r.matrix for r in rounds], [r.num_buckets for r in rounds])
     path = abstraction_path(config.hash)
-    found = _load(path, "abstraction")
-    if found is None:
-        tuples = occurring_tuples(own, progress) if config.recall == "perfect" else []
-        header = {
-            "config": config.to_dict(),
-            "rounds": [config.round_hash(index) for index in range(len(rounds))],
-            "num_buckets": [len(keys) for keys in tuples] or own.num_buckets,
-            "versions": _versions(),
-        }
-        save_arrays(path, "abstraction", header, {f"tuples{i}": keys for i, keys in enumerate(tuples)})
-        found = load_arrays(path, "abstraction")
+    # Tuples belong to the very numbers of the rounds, which another version might build otherwise.
+    data = [r.checksum for r in rounds]
+    with _locked(path):
+        found = _load(path, "abstraction")
+        if found is None or found[0]["data"] != data:
+            tuples = occurring_tuples(own, progress) if config.recall == "perfect" else []
+            header = {
+                "config": config.to_dict(),
+                "rounds": [config.round_hash(index) for index in range(len(rounds))],
+                "data": data,
+                "num_buckets": [len(keys) for keys in tuples] or own.num_buckets,
+                "versions": _versions(),
+            }
+            arrays = {f"tuples{index}": keys for index, keys in enumerate(tuples)}
+            save_arrays(path, "abstraction", header, arrays)
+            found = load_arrays(path, "abstraction")
     tuples = [found[1][f"tuples{index}"] for index in range(len(found[1]))]
     abstraction = CardAbstraction(config, own.matrices, own.num_own_buckets, tuples)
     abstraction._origin = build_abstraction, config
@@ -88,6 +94,16 @@ def trivial_abstraction(rules: Rules) -> CardAbstraction:
     abstraction = CardAbstraction(config, [r.matrix for r in rounds], [1] * len(rounds))
     abstraction._origin = trivial_abstraction, rules
     return abstraction
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keep other processes that build the same cache entry waiting, and clear what killed ones left of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        for leftover in path.parent.glob(f".{path.name}.*.new"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        yield
 
 
 def _load(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
@@ -126,45 +142,57 @@ class _Builder:
 
     def _stored_round(self, index: int, entry: RoundConfig, hands: CanonicalHands) -> RoundBuckets:
         path = round_path(self.config.round_hash(index))
-        found = _load(path, "round buckets")
-        if found is None:
-            built = self._build_round(index, entry, hands)
-            record = {
-                "round": self.config.round_description(index),
-                "num_buckets": built.num_buckets,
-                "notes": built.notes,
-                "versions": _versions(),
-            }
-            save_arrays(path, "round buckets", record, {"matrix": built.matrix, **built.arrays})
-            found = load_arrays(path, "round buckets")
+        with _locked(path):
+            found = _load(path, "round buckets")
+            if found is None:
+                built = self._build_round(index, entry, hands)
+                record = {
+                    "round": self.config.round_description(index),
+                    "num_buckets": built.num_buckets,
+                    "notes": built.notes,
+                    "versions": _versions(),
+                }
+                save_arrays(path, "round buckets", record, {"matrix": built.matrix, **built.arrays})
+                found = load_arrays(path, "round buckets")
         header, arrays = found
-        return RoundBuckets(arrays.pop("matrix"), header["num_buckets"], arrays, header["notes"])
+        checksum = header["arrays"]["matrix"]["crc32"]
+        return RoundBuckets(
+            arrays.pop("matrix"), header["num_buckets"], arrays, header["notes"], checksum
+        )
 
     def _build_round(self, index: int, entry: RoundConfig, hands: CanonicalHands) -> RoundBuckets:
         assert entry.buckets is not None
         feature, weights = self._feature(index, entry, hands), hands.weights
         clusters = self._public_clusters(entry, hands)
         labels, distances = np.empty(len(hands), np.uint16), np.empty(len(hands), np.float32)
-        found: list[Clustering] = []
+        centres: list[np.ndarray] = []
+        objectives: list[list[float]] = []
+        sample_passes: list[int] = []
+        messages: list[str] = []
         count = 0
         for points in [None] if clusters is None else _points_by_cluster(clusters, hands):
             part = feature.group(points, weights if points is None else weights[points], entry.buckets)
             place = slice(None) if points is None else points
             labels[place] = part.labels
             labels[place] += count
-            distances[place] = part.distances * np.float32(feature.unit)
+            distances[place] = part.distances
             count += len(part.centres)
-            found.append(part)
+            centres.append(part.centres)
+            objectives.append([value * feature.unit**feature.power for value in part.objective])
+            sample_passes.append(part.sample_passes)
+            messages += [part.message] if part.message else []
+            del part  # the labels and distances of all points once more
+        distances *= np.float32(feature.unit)
         notes = {
             "measure": feature.measure,
-            "objectives": [
-                [value * feature.unit**feature.power for value in part.objective] for part in found
-            ],
-            "sample_passes": [part.sample_passes for part in found],
-            "messages": [part.message for part in found if part.message],
+            "objectives": objectives,
+            "sample_passes": sample_passes,
+            "messages": messages,
         }
-        centres = np.concatenate([part.centres for part in found])
-        built = describe_buckets(hands, labels, distances, feature.equity(centres), centres, notes)
+        every = np.concatenate(centres)
+        equity = feature.equity(every)
+        del feature  # and its points
+        built = describe_buckets(hands, labels, distances, equity, every, notes)
         if clusters is not None:
             built.arrays["board_clusters"] = clusters
         return built
@@ -213,6 +241,8 @@ def _fixed_round(feature: str, hands: CanonicalHands) -> RoundBuckets:
     if feature == "none":
         return RoundBuckets(np.broadcast_to(np.uint16(0), shape), 1)
     if feature == "preflop-classes":
-        matrix = preflop_classes(boards.deck)[None]
-        return RoundBuckets(matrix, int(matrix.max()) + 1)
+        classes = preflop_classes(boards.deck)
+        # Without suits half of the grid is empty.
+        found, numbers = np.unique(classes, return_inverse=True)
+        return RoundBuckets(numbers.reshape(1, -1).astype(np.uint16), len(found))
     return RoundBuckets(hands.spread(np.arange(len(hands), dtype=np.uint32)), len(hands))

@@ -67,7 +67,7 @@ class RoundConfig:
         if self.feature in BUCKETED:
             if type(self.buckets) is not int or not 1 <= self.buckets <= MAX_BUCKETS:
                 raise ValueError(
-                    f"feature {self.feature} needs buckets = 1 to {MAX_BUCKETS}, not {self.buckets}"
+                    f"feature {self.feature} needs buckets = 1 to {MAX_BUCKETS}, not {self.buckets!r}"
                 )
         elif self.buckets is not None:
             raise ValueError(f"feature {self.feature} takes no buckets: its number is fixed")
@@ -144,6 +144,13 @@ class AbstractionConfig:
                 raise ValueError(
                     f"feature {entry.feature} looks at cards to come: the last round takes ochs or ehs"
                 )
+            if entry.feature in BUCKETED and not 3 <= sizes[-1] <= 5:
+                raise ValueError(
+                    f"feature {entry.feature} needs showdowns on three to five community cards, "
+                    f"{self.rules.name} has {sizes[-1]}"
+                )
+            if entry.feature == "potential-aware" and sizes[index + 1] == sizes[index]:
+                raise ValueError("feature potential-aware needs new cards in the next round")
             if entry.feature == "ochs" and not is_last:
                 raise ValueError("feature ochs is for the last round: earlier ones take histogram-emd")
             if entry.feature == "potential-aware" and self.rounds[index + 1].buckets is None:

@@ -22,6 +22,7 @@ from math import comb
 
 import numba as nb
 import numpy as np
+from scipy.linalg import eigh
 
 from .boards import Boards, suit_permutations
 from .equity import Progress, by_chunks
@@ -96,6 +97,11 @@ def next_bucket_distributions(
         raise ValueError(f"the next round has {next_boards.size} community cards after {boards.size}")
     deals = comb(deck.size - boards.size - 2, dealt)
     next_matrix = np.asarray(next_matrix)
+    if next_matrix.shape != (len(next_boards), deck.num_hands):
+        raise ValueError(
+            f"the next round's buckets have shape {next_matrix.shape}, "
+            f"they should have {(len(next_boards), deck.num_hands)}"
+        )
     num_buckets = int(next_matrix.max()) + 1
     all_deals = np.array(list(combinations(range(deck.size), dealt)), np.int64)
     every_hand = np.broadcast_to(
@@ -314,9 +320,9 @@ def lipschitz_maps(ground: np.ndarray) -> np.ndarray:
     squares = ground**2
     squares -= squares.mean(axis=0)
     squares -= squares.mean(axis=1)[:, None]
-    values, vectors = np.linalg.eigh(-squares / 2)
-    top = np.argsort(-values)[:_COORDINATES]
-    candidates = list((vectors[:, top] * np.sqrt(np.maximum(values[top], 0))).T)
+    largest = [max(0, len(squares) - _COORDINATES), len(squares) - 1]
+    values, vectors = eigh(squares / -2, subset_by_index=largest, overwrite_a=True)
+    candidates = list((vectors * np.sqrt(np.maximum(values, 0))).T[::-1])
     far = ground[int(candidates[0].argmin())].copy()
     for _ in range(min(_LANDMARKS, len(ground))):
         landmark = int(far.argmax())

@@ -27,12 +27,14 @@ class RoundBuckets:
             ``farthest`` int64 [bucket], canonical hands; ``centres`` [bucket, ...]; ``board_clusters`` uint16
             [board_row] where there are public clusters.
         notes: JSON values: the distance that is meant, the objective after each pass, messages.
+        checksum: of the matrix as stored; 0 where it is not.
     """
 
     matrix: np.ndarray
     num_buckets: int
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    checksum: int = 0
 
 
 def describe_buckets(

@@ -134,8 +134,7 @@ def _elsewhere(
         order = np.random.default_rng(seed).choice(len(rows), len(rows), False, weights / weights.sum())
         rows, drawn = rows[order], drawn[order]
     if abstraction.tuples:
-        inside = _in_tuple(abstraction, round_index, bucket, rows, drawn, seed)
-        rows, drawn = rows[inside], drawn[inside]
+        return _in_tuple(abstraction, round_index, bucket, rows, drawn, seed)[:limit], complete
     rows, drawn = rows[: 50 * limit], drawn[: 50 * limit]
     return canonical_texts(hands, rows, drawn)[:limit], complete
 
@@ -147,11 +146,17 @@ def _in_tuple(
     rows: np.ndarray,
     hands: np.ndarray,
     seed: int,
-) -> np.ndarray:
-    """bool [state]: whether hands on boards dealt in a random order are in a bucket of perfect recall."""
+) -> list[str]:
+    """Those of some hands, on boards dealt in a random order, that are in a bucket of perfect recall."""
     rng = np.random.default_rng(seed)
     boards = rng.permuted(abstraction.boards(round_index).cards[rows], axis=1)
-    return abstraction.lookup(round_index, hands, boards) == bucket
+    inside = np.flatnonzero(abstraction.lookup(round_index, hands, boards) == bucket)
+    deck = abstraction.deck
+    texts = (
+        f"{deck.hand_name(int(hands[i]))} on {format_cards(deck.cards[boards[i]].tolist())}"
+        for i in inside
+    )
+    return list(dict.fromkeys(texts))
 
 
 def _names(abstraction: CardAbstraction, hands: np.ndarray) -> tuple[str, ...]:

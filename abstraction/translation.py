@@ -21,6 +21,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from math import inf
 
 Size = float | Fraction
 
@@ -32,6 +33,8 @@ def pseudo_harmonic(x: Size, lower: Size, upper: Size) -> float:
 
 def soft(x: Size, lower: Size, upper: Size) -> float:
     """Probability of the lower one by geometric similarity, normalised over the two."""
+    if not lower:
+        return 0.0  # nothing is similar to no bet
     down, up = lower * (upper - x), x * (x - lower)
     return float(down / (down + up))
 
@@ -72,8 +75,11 @@ def translate(x: Size, sizes: Sequence[Size], translation: str = "pseudo-harmoni
     Raises ValueError for an unknown translation, a negative size, or a menu that is empty or not ascending.
     """
     rule = TRANSLATIONS[check_translation(translation)]
-    if not sizes or any(a >= b for a, b in pairwise(sizes)) or sizes[0] < 0:
-        raise ValueError(f"sizes must be at least one, ascending and not negative: {list(sizes)}")
+    rising = all(a < b for a, b in pairwise(sizes))
+    if len(sizes) == 0 or not rising or not 0 <= sizes[0] <= sizes[-1] < inf:
+        raise ValueError(
+            f"sizes must be at least one, finite, ascending and not negative: {list(sizes)}"
+        )
     if not x >= 0:
         raise ValueError(f"a bet's share of the pot cannot be {x}")
     above = bisect_right(sizes, x)

@@ -150,6 +150,7 @@ class Strategy:
             "name": self.name,
             "rules": self.rules.to_dict(),
             "bets": self.tree.menu.to_value(),
+            "translation": self.translation,
             "abstraction": {"hash": self.abstraction.hash, "config": self.abstraction.config.to_dict()},
         }
         arrays = {f"round{index}": table for index, table in enumerate(self.tables)}
@@ -160,9 +161,11 @@ class Strategy:
         cls,
         path: str | Path,
         progress: Progress | None = None,
-        translation: str = "pseudo-harmonic",
+        translation: str | None = None,
     ) -> Strategy:
         """Read a strategy folder (or a run's); the abstraction comes from the cache or is built again.
+
+        Bets off the menu are taken by the translation that is given, or by the one it was saved with.
 
         Raises ValueError where there is none or it is damaged.
         """
@@ -183,6 +186,7 @@ class Strategy:
                 f"nashfold no longer builds (its own is {config.hash})"
             )
         tree = betting_tree(rules, menu)
+        translation = translation or header.get("translation", "pseudo-harmonic")
         return cls(tree, build_abstraction(config, progress), tables, header["name"], translation)
 
 

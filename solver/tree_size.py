@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from ..abstraction.bets import FULL, BetMenu
 from ..game.betting import Betting
 from ..game.rules import Rules
 
-MAX_WORK = 1_000_000  # actions of distinct states looked at before counting is given up
+MAX_WORK = 300_000  # actions of distinct states looked at before counting is given up
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,12 @@ def tree_size(
 
     Counting also ends after `MAX_WORK` actions; the figures then are lower bounds.
     """
+    counted = _count(rules, menu, most)
+    return counted if num_buckets is None else replace(counted, num_buckets=tuple(num_buckets))
+
+
+@lru_cache(maxsize=32)
+def _count(rules: Rules, menu: BetMenu, most: int | None) -> TreeSize:
     decisions, slots = [0] * rules.num_rounds, [0] * rules.num_rounds
     nodes, work = 1, 0
     start = Betting.start(rules)
@@ -81,7 +88,7 @@ def tree_size(
             nodes += added
             work += sum(widths)
             if work > MAX_WORK or (most is not None and nodes > most):
-                return _size(nodes, decisions, slots, num_buckets, is_complete=False)
+                return _size(nodes, decisions, slots, is_complete=False)
             following: dict[tuple, list[Any]] = {}
             for state, histories in level.values():
                 for action in menu.actions(state):
@@ -90,18 +97,11 @@ def tree_size(
                         same = following if child.round == index else entries
                         same.setdefault(_key(child), [child, 0])[1] += histories
             level = following
-    return _size(nodes, decisions, slots, num_buckets, is_complete=True)
+    return _size(nodes, decisions, slots, is_complete=True)
 
 
-def _size(
-    nodes: int,
-    decisions: list[int],
-    slots: list[int],
-    num_buckets: Sequence[int] | None,
-    is_complete: bool,
-) -> TreeSize:
-    buckets = None if num_buckets is None else tuple(num_buckets)
-    return TreeSize(nodes, tuple(decisions), tuple(slots), buckets, is_complete)
+def _size(nodes: int, decisions: list[int], slots: list[int], is_complete: bool) -> TreeSize:
+    return TreeSize(nodes, tuple(decisions), tuple(slots), is_complete=is_complete)
 
 
 def _key(state: Betting) -> tuple:

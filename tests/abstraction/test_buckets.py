@@ -259,6 +259,22 @@ def test_cards_that_do_not_fit_are_refused(built, index, hole, board, message):
         built["short-limit"].bucket(index, hole, board)
 
 
+def test_numbers_out_of_range_are_refused(built):
+    short = built["short-limit"]
+    board = np.array([0, 4, 8, 12])
+    for hands, boards, message in (
+        (np.array(276), board, "hands are numbered from 0 to 275"),
+        (np.array(-1), board, "hands are numbered"),
+        (np.array(5), np.array([0, 4, 8, 24]), "cards are numbered from 0 to 23"),
+        (np.array(5), board[:3], "boards of round 2 have 4 cards"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            short.lookup(2, hands, boards)
+    for call in (lambda: short.bucket(3, "AsKs", ""), lambda: short.members(-1, 0)):
+        with pytest.raises(ValueError, match="rounds are numbered from 0 to 2"):
+            call()
+
+
 def test_an_abstraction_fits_rules_of_the_same_cards_only(built):
     short = built["short-limit"]
     short.check_fits(preset("short-limit"))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from nashfold.abstraction import AbstractionConfig, RoundConfig, build_abstraction
+from nashfold.abstraction.arrays import load_arrays, save_arrays
 from nashfold.abstraction.build import abstraction_path, cache_folder, round_path
 from small_abstractions import CLASSES, TINY_RULES
 
@@ -42,7 +47,7 @@ def check_same(abstraction, matrices):
 
 def test_a_second_build_reads_what_the_first_one_wrote(cached):
     config, matrices = cached
-    files = [file for file in cache_folder().rglob("*") if file.is_file()]
+    files = [file for file in cache_folder().rglob("*.*") if file.is_file() and file.suffix != ".lock"]
     before = {file: file.stat().st_mtime_ns for file in files}
     assert {file.parent.name for file in files} == {
         config.hash,
@@ -53,7 +58,8 @@ def test_a_second_build_reads_what_the_first_one_wrote(cached):
     check_same(build_abstraction(config, calls), matrices)
     check_same(build_abstraction(replace(config, seed=5), calls), matrices)
     assert not calls.made
-    assert {file: file.stat().st_mtime_ns for file in cache_folder().rglob("*.*")} == before
+    after = [file for file in cache_folder().rglob("*.*") if file.is_file() and file.suffix != ".lock"]
+    assert {file: file.stat().st_mtime_ns for file in after} == before
 
 
 def test_abstractions_share_the_rounds_that_they_have_in_common(cached):
@@ -107,6 +113,42 @@ def test_a_damaged_entry_of_the_whole_is_written_again(cached):
     header.write_text(before.replace("perfect", "prefect"))
     check_same(build_abstraction(config), matrices)
     assert header.read_text() == before
+
+
+def test_tuples_are_found_again_where_a_round_has_other_numbers(tmp_path, monkeypatch):
+    """As after a change of versions that gives other buckets under the same name."""
+    monkeypatch.setenv("NASHFOLD_CACHE", str(tmp_path))
+    rounds = (CLASSES, RoundConfig("ehs", 5), RoundConfig("ehs", 6))
+    config = AbstractionConfig(TINY_RULES, rounds, recall="perfect")
+    before = build_abstraction(config)
+    path = round_path(config.round_hash(1))
+    header, arrays = load_arrays(path, "round buckets", memory_map=False)
+    kept = {key: header[key] for key in ("round", "num_buckets", "notes", "versions")}
+    turned = (arrays.pop("matrix") + 1) % 5
+    save_arrays(path, "round buckets", kept, {"matrix": turned.astype(np.uint16), **arrays})
+    after = build_abstraction(config)
+    assert len(after.tuples[1]) == len(before.tuples[1])
+    assert (after.tuples[1] != before.tuples[1]).any()
+
+
+def test_two_processes_build_the_same_abstraction_once(tmp_path):
+    """The second waits, and finds what the first one stored."""
+    code = (
+        "from small_abstractions import SHORT; from nashfold.abstraction import build_abstraction; "
+        "made = []; build_abstraction(SHORT, lambda *state: made.append(state[0])); print(len(made) > 0)"
+    )
+    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"NASHFOLD_CACHE": str(tmp_path), "PYTHONPATH": paths}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    answers = [process.communicate(timeout=120)[0].strip() for process in running]
+    assert all(process.returncode == 0 for process in running)
+    assert "True" in answers
+    assert len(list(tmp_path.rglob("header.json"))) == 3
 
 
 def test_the_cache_folder_is_the_users_unless_the_environment_says_otherwise(monkeypatch, tmp_path):

@@ -45,7 +45,7 @@ def test_a_configuration_is_read_from_toml(tmp_path):
         ("30", "-1", "feature ehs2 needs buckets = 1 to 65535, not -1"),
         ("30", "2.0", "feature ehs2 needs buckets = 1 to 65535, not 2.0"),
         ("30", "true", "feature ehs2 needs buckets = 1 to 65535, not True"),
-        ("30", '"30"', "feature ehs2 needs buckets = 1 to 65535, not 30"),
+        ("30", '"30"', "feature ehs2 needs buckets = 1 to 65535, not '30'"),
         ("buckets = 30", "", "feature ehs2 needs buckets = 1 to 65535, not None"),
         (
             '"preflop-classes"',
@@ -141,7 +141,7 @@ def test_the_hash_follows_what_affects_the_buckets_and_nothing_else():
         short(CLASSES, potential, replace(ochs, buckets=39)),
         AbstractionConfig(TINY_RULES, SHORT.rounds),
         AbstractionConfig(replace(preset("short-limit"), num_ranks=7), SHORT.rounds),
-        AbstractionConfig(replace(preset("short-limit"), board_cards=(0, 1, 1)), SHORT.rounds),
+        AbstractionConfig(replace(preset("short-limit"), board_cards=(0, 2, 2)), SHORT.rounds),
         AbstractionConfig.lossless(preset("short-limit")),
         FLOP,
     ]
@@ -158,6 +158,25 @@ def test_the_hash_follows_what_affects_the_buckets_and_nothing_else():
     )
     other = short(CLASSES, potential, replace(ochs, buckets=39))
     assert other.round_hash(1) != short(CLASSES, potential, ochs).round_hash(1)
+
+
+def test_cards_that_a_feature_cannot_judge_are_refused_at_once():
+    def build(board_cards, *rounds):
+        rules = replace(
+            TINY_RULES,
+            board_cards=board_cards,
+            bet_sizes=(2,) * len(rounds),
+            max_bets=(2,) * len(rounds),
+            first_player=(1,) + (0,) * (len(rounds) - 1),
+        )
+        return AbstractionConfig(rules, rounds)
+
+    ehs, potential = RoundConfig("ehs", 5), RoundConfig("potential-aware", 5)
+    with pytest.raises(ValueError, match="needs showdowns on three to five community cards, tiny has 2"):
+        build((0, 2), ehs, ehs)
+    with pytest.raises(ValueError, match="potential-aware needs new cards in the next round"):
+        build((0, 0, 3), potential, ehs, ehs)
+    assert build((0, 2), RoundConfig("lossless"), RoundConfig("lossless")).max_buckets()[0] > 1
 
 
 def test_a_configuration_goes_through_its_dictionary():

@@ -96,9 +96,9 @@ def test_the_deterministic_twin_takes_what_is_more_probable():
         (1, [0.5], "harmonic", "unknown translation 'harmonic': choose one of pseudo-harmonic"),
         (-1, [0.5], "nearest", "a bet's share of the pot cannot be -1"),
         (float("nan"), [0.5], "nearest", "cannot be nan"),
-        (1, [], "nearest", "at least one, ascending"),
-        (1, [1, 0.5], "nearest", "at least one, ascending"),
-        (1, [0.5, 0.5], "nearest", "at least one, ascending"),
+        (1, [], "nearest", "at least one, finite, ascending"),
+        (1, [1, 0.5], "nearest", "at least one, finite, ascending"),
+        (1, [0.5, 0.5], "nearest", "at least one, finite, ascending"),
         (1, [-0.5, 0.5], "nearest", "not negative"),
     ],
 )
