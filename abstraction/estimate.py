@@ -77,12 +77,22 @@ def estimate_build(config: AbstractionConfig) -> BuildEstimate:
         )
     # The strengths and equities of the last boards are kept while rounds are built one after the other.
     work = [
-        4 * cells[-1] + entry.feature_bytes + _POINT * entry.hands
-        for entry in rounds
+        4 * cells[-1] + entry.feature_bytes + _POINT * entry.hands + _ground_bytes(config, index, buckets)
+        for index, entry in enumerate(rounds)
         if entry.feature_bytes and not entry.is_stored
     ]
+    if config.recall == "perfect":  # keys of tuples, and their sorting
+        work.append(24 * max(config.max_buckets()))
     stored = sum(entry.stored_bytes for entry in rounds)
     return BuildEstimate(tuple(rounds), stored, stored + max(work, default=0))
+
+
+def _ground_bytes(config: AbstractionConfig, index: int, buckets: list[int]) -> int:
+    """Memory of the distances between the next round's buckets and of the centres, if a round needs them."""
+    if config.rounds[index].feature != "potential-aware":
+        return 0
+    later = buckets[index + 1]
+    return 50 * later**2 + 24 * buckets[index] * later
 
 
 def max_own_buckets(config: AbstractionConfig) -> list[int]:

@@ -7,6 +7,11 @@ all-in is all-in where the tree has it. Where the tree has no bet, it is a check
 
 The tree may so be ahead: its hand is over, because a bet was taken for all-in and called, or its round is
 closed. Then the real actions change nothing, and the strategy checks and calls, until the real hand is there.
+
+A raise is never taken for less than the tree's smallest one, so many small raises in a row make the tree's
+pot grow faster than the real one: after five minimum raises on both sides a tree of pot-sized raises is
+all-in, and the strategy answers a small real raise as it would an all-in. Menus with "min" among their later
+raises follow such lines. A best response in the real game sees this weakness.
 """
 
 from __future__ import annotations
