@@ -34,13 +34,6 @@ class Tables:
         self.values = np.zeros(int(self._round_start[-1]), np.float32)
         self.iterations = 0
 
-    @staticmethod
-    def estimate_bytes(tree: BettingTree, num_buckets: list[int]) -> int:
-        """Memory that the tables will take, in bytes."""
-        return sum(
-            8 * slots * buckets for slots, buckets in zip(tree.num_slots, num_buckets, strict=True)
-        )
-
     def row_start(self, round_index: int, buckets: np.ndarray) -> np.ndarray:
         """Where the rows of these buckets start in `values`."""
         return self._round_start[round_index] + buckets * self._row_length[round_index]

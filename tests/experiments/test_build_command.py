@@ -174,27 +174,6 @@ def test_a_build_that_is_broken_off_goes_on_with_what_is_missing(
         np.testing.assert_array_equal(matrix, unbroken)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('"ehs"', '"ehs7"', "unknown feature 'ehs7'"),
-        ("buckets = 12", "buckets = 0", "needs buckets = 1 to 65535, not 0"),
-        ("buckets = 12", "clusters = 12", "table has the keys feature, buckets"),
-        ("[[round]]", "[[rounds]]", "unknown key 'rounds'"),
-        ("buckets = 12", "buckets =", "Invalid value"),
-        ('"short-limit"', '"acpc-limit"', "acpc-limit has 4 rounds"),
-    ],
-)
-def test_a_mistaken_abstraction_is_named(here, build, old, new, message):
-    (here / "abstraction.toml").write_text(ABSTRACTION.replace(old, new))
-    run = build("abstraction.toml")
-    assert (run.code, run.out) == (2, "")
-    assert run.err.startswith("nashfold: abstraction.toml: ")
-    assert message in run.err
-    assert run.err.count("\n") == 1
-    assert not (here / "cache").exists()
-
-
 def test_a_missing_file_is_named(build):
     run = build("no.toml", "--json")
     assert (run.code, run.out) == (2, "")

@@ -3,6 +3,7 @@ import pytest
 from nashfold.game import preset
 from nashfold.solver import betting_tree
 from nashfold.solver.tables import Tables
+from nashfold.solver.tree_size import tree_size
 
 TREE = betting_tree(preset("short-limit"))
 BUCKETS = [36, 5, 7]
@@ -16,7 +17,7 @@ def _tables():
 
 
 def test_the_estimate_is_what_is_taken():
-    assert Tables.estimate_bytes(TREE, BUCKETS) == _tables().values.nbytes
+    assert tree_size(TREE.rules, num_buckets=BUCKETS).table_bytes == _tables().values.nbytes
 
 
 def test_rows_of_all_buckets_and_rounds_are_disjoint():
