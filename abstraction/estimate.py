@@ -77,7 +77,10 @@ def estimate_build(config: AbstractionConfig) -> BuildEstimate:
         )
     # The strengths and equities of the last boards are kept while rounds are built one after the other.
     work = [
-        4 * cells[-1] + entry.feature_bytes + _POINT * entry.hands + _ground_bytes(config, index, buckets)
+        4 * cells[-1]
+        + entry.feature_bytes
+        + _POINT * entry.hands
+        + _ground_bytes(config, index, buckets)
         for index, entry in enumerate(rounds)
         if entry.feature_bytes and not entry.is_stored
     ]
