@@ -63,7 +63,7 @@ def build_abstraction(
     data = [r.checksum for r in rounds]
     with _locked(path):
         found = _load(path, "abstraction")
-        if found is None or found[0]["data"] != data:
+        if found is None or found[0].get("data") != data:
             tuples = occurring_tuples(own, progress) if config.recall == "perfect" else []
             header = {
                 "config": config.to_dict(),
