@@ -114,7 +114,7 @@ class Study:
         if not marks or not all(is_whole(mark, 1) for mark in marks) or sorted({*marks}) != [*marks]:
             raise ValueError(f"iterations must be positive whole numbers, ascending, not {[*marks]}")
         if not self.seeds or not all(is_whole(seed, 0) for seed in self.seeds):
-            raise ValueError(f"seeds must be whole numbers, not {[*self.seeds]}")
+            raise ValueError(f"each seed must be a whole number, not {[*self.seeds]}")
         if len({*self.seeds}) < len(self.seeds):
             raise ValueError(f"seeds must be different whole numbers, not {[*self.seeds]}")
         if self.flops != "all" and not is_whole(self.flops, 1):
