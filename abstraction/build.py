@@ -192,7 +192,7 @@ class _Builder:
         every = np.concatenate(centres)
         equity = feature.equity(every)
         del feature  # and its points
-        built = describe_buckets(hands, labels, distances, equity, every, notes)
+        built = describe_buckets(hands, weights, labels, distances, equity, every, notes)
         if clusters is not None:
             built.arrays["board_clusters"] = clusters
         return built

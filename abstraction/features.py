@@ -66,6 +66,7 @@ class FeatureTables:
         self.deck, self.board_sizes, self.progress = deck, board_sizes, progress
         self.last = canonical_boards(deck, board_sizes[-1])
         self._sums: dict[tuple[str, int], np.ndarray] = {}
+        self._opponents: dict[int, np.ndarray] = {}
 
     @cached_property
     def strength(self) -> np.ndarray:
@@ -102,7 +103,10 @@ class FeatureTables:
 
     def opponents(self, clusters: int) -> np.ndarray:
         """uint8 [hand]: cluster of each pair of hole cards as an opponent's, the weakest first."""
-        return opponent_clusters(self.equity, self.last, clusters, progress=self.progress)
+        if clusters not in self._opponents:
+            found = opponent_clusters(self.equity, self.last, clusters, progress=self.progress)
+            self._opponents[clusters] = found
+        return self._opponents[clusters]
 
 
 def percentiles(tables: FeatureTables, hands: CanonicalHands, entry: RoundConfig) -> Feature:

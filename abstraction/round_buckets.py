@@ -39,6 +39,7 @@ class RoundBuckets:
 
 def describe_buckets(
     hands: CanonicalHands,
+    weights: np.ndarray,
     labels: np.ndarray,
     distances: np.ndarray,
     equity: np.ndarray,
@@ -49,6 +50,7 @@ def describe_buckets(
 
     Args:
         hands: the canonical hands of the round.
+        weights: uint8 [canonical_hand]: `hands.weights`.
         labels: uint16 [canonical_hand], modified in place; every label below len(equity) occurs.
         distances: float32 [canonical_hand]: distance from the centre of the bucket.
         equity: float64 [bucket]: mean equity of each centre.
@@ -62,7 +64,7 @@ def describe_buckets(
     count = len(equity)
     size, spread = np.zeros(count, np.int64), np.zeros(count)
     nearest, farthest = np.full(count, -1), np.full(count, -1)
-    _tally(labels, hands.weights, distances, size, spread, nearest, farthest)
+    _tally(labels, weights, distances, size, spread, nearest, farthest)
     arrays = {
         "equity": equity[order],
         "size": size,
