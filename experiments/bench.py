@@ -13,7 +13,7 @@ from ..game.hand import new_hand
 from ..game.presets import preset
 from ..game.strength import hand_strength
 from ..solver.betting_tree import betting_tree
-from ..solver.mccfr import CHUNK, ExternalSampling
+from ..solver.mccfr import CHUNK, MonteCarlo
 from ..solver.public_tree import Deal, Scratch, Walk
 from ..solver.strategy import Strategy
 from ..solver.tables import Tables
@@ -84,7 +84,7 @@ def _mccfr() -> dict[str, Any]:
     tree = betting_tree(rules)
     abstraction = percentile_abstraction(200)
     tables = Tables(tree, abstraction.num_buckets)
-    solver = ExternalSampling(tree, abstraction, tables)
+    solver = MonteCarlo(tree, abstraction, tables)
     solver.run(CHUNK)
     # The peer first and last, so that a drift of the machine's speed shows in both.
     game = pyspiel.universal_poker.load_universal_poker_from_acpc_gamedef(rules.to_acpc())
@@ -110,7 +110,7 @@ def _best_response() -> dict[str, Any]:
     tree = betting_tree(rules)
     abstraction = percentile_abstraction(200)
     tables = Tables(tree, abstraction.num_buckets)
-    ExternalSampling(tree, abstraction, tables).run(10 * CHUNK)
+    MonteCarlo(tree, abstraction, tables).run(10 * CHUNK)
     walk = Walk(0, Strategy(tree, abstraction, tables.average_strategy()), precision="single")
     scratch = Scratch(walk)
     rng = np.random.default_rng(0)

@@ -15,6 +15,8 @@ and resumed takes the same walks as an unbroken one.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -25,20 +27,22 @@ from .betting_tree import SHOWDOWN, BettingTree
 from .tables import Tables
 
 SCHEMES = ("cfr", "lcfr")
+SAMPLINGS = ("external",)
 CHUNK = 8192  # iterations dealt at a time
 
 # Columns of the packed node records: all that a visit needs, in half a cache line.
 _KIND, _ROUND, _FIRST_CHILD, _NUM_ACTIONS, _SLOT, _STAKE = range(6)
 
 
-class ExternalSampling:
-    """External sampling on the tables of a betting tree and a card abstraction.
+class MonteCarlo:
+    """Sampled CFR on the tables of a betting tree and a card abstraction.
 
     Args:
         tree: the betting tree.
         abstraction: buckets of the hands; must fit the tree's rules.
         tables: regrets and averages, modified in place.
         scheme: one of SCHEMES.
+        sampling: one of SAMPLINGS.
         seed: everything random follows from it.
         threads: above 1, threads share the tables without locks; the result then depends on how they
             happen to interleave.
@@ -52,6 +56,7 @@ class ExternalSampling:
         abstraction: CardAbstraction,
         tables: Tables,
         scheme: str = "lcfr",
+        sampling: str = "external",
         seed: int = 0,
         threads: int = 1,
     ):
@@ -59,13 +64,44 @@ class ExternalSampling:
             raise ValueError(
                 f"unknown scheme {scheme!r} for external sampling: choose {' or '.join(SCHEMES)}"
             )
+        if sampling not in SAMPLINGS:
+            raise ValueError(f"unknown sampling {sampling!r}: choose {' or '.join(SAMPLINGS)}")
         abstraction.check_fits(tree.rules)
         self.tree, self.abstraction, self.tables = tree, abstraction, tables
-        self.scheme, self.seed, self.threads = scheme, seed, threads
+        self.scheme, self.sampling = scheme, sampling
+        self.seed, self.threads = seed, threads
         self.touched_nodes = 0
         self._nodes = _packed_nodes(tree)
         self._depth = _depth(tree)
         self._deck_cards = tree.rules.deck.cards
+
+    unit = "nodes"  # what touched_nodes counts
+
+    @property
+    def iterations(self) -> int:
+        """Iterations done so far, those of a checkpoint included."""
+        return self.tables.iterations
+
+    @property
+    def chunk(self) -> int:
+        """A good number of iterations for one call of `run`: some tenths of a second."""
+        return CHUNK * self.threads
+
+    def average_strategy(self) -> list[np.ndarray]:
+        """By round, float32 [bucket, slot]."""
+        return self.tables.average_strategy()
+
+    def current_strategy(self) -> list[np.ndarray]:
+        """By round, float32 [bucket, slot]: what regret matching plays now."""
+        return self.tables.current_strategy()
+
+    def save(self, path: Path, header: dict[str, Any]) -> None:
+        """Write a checkpoint, see `Tables.save`."""
+        self.tables.save(path, header)
+
+    def load(self, path: Path, header: dict[str, Any]) -> dict[str, Any]:
+        """Continue from a checkpoint, see `Tables.load`."""
+        return self.tables.load(path, header)
 
     def run(self, iterations: int) -> None:
         """Do that many more iterations."""

@@ -28,7 +28,7 @@ from ..game.presets import read_rules, rules_value
 from ..game.rules import Rules
 from ..game.toml_file import read_toml, toml_value
 from .betting_tree import betting_tree, check_nodes
-from .mccfr import CHUNK, SCHEMES, ExternalSampling
+from .mccfr import CHUNK, SCHEMES, MonteCarlo
 from .strategy import Strategy
 from .tables import Tables
 from .tree_size import TreeSize, tree_size
@@ -261,7 +261,9 @@ def solve(
     if folder:
         folder.begin(resume)
     begun_at = tables.iterations
-    solver = ExternalSampling(tree, abstraction, tables, config.scheme, config.seed, config.threads)
+    solver = MonteCarlo(
+        tree, abstraction, tables, config.scheme, config.sampling, config.seed, config.threads
+    )
     saved = perf_counter()
     with _deferred_interrupts() as interrupted:
         while (left := _time_left(config, tables.iterations, seconds)) > 0 and not interrupted:

@@ -40,6 +40,13 @@ class Tables:
 
     def average_strategy(self) -> list[np.ndarray]:
         """By round, float32 [bucket, slot]: the average strategy; uniform where nothing was visited."""
+        return self._normalised(average=True)
+
+    def current_strategy(self) -> list[np.ndarray]:
+        """By round, float32 [bucket, slot]: regret matching on the regrets so far; uniform without one."""
+        return self._normalised(average=False)
+
+    def _normalised(self, average: bool) -> list[np.ndarray]:
         tree, result = self.tree, []
         for index, buckets in enumerate(self.num_buckets):
             start, end = self._round_start[index : index + 2]
@@ -49,8 +56,8 @@ class Tables:
             for count in np.unique(tree.num_actions[decisions]):
                 nodes = decisions[tree.num_actions[decisions] == count]
                 slots = tree.action_slot[nodes][:, None] + np.arange(count)
-                records = 2 * tree.action_slot[nodes][:, None] + count + np.arange(count)
-                sums = rows[:, records]  # [bucket, node, action]
+                records = 2 * tree.action_slot[nodes][:, None] + count * average + np.arange(count)
+                sums = np.maximum(rows[:, records], 0)  # [bucket, node, action]
                 total = sums.sum(axis=2, keepdims=True)
                 with np.errstate(invalid="ignore"):
                     out[:, slots] = np.where(total > 0, sums / total, np.float32(1 / count))

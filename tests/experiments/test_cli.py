@@ -18,7 +18,7 @@ from nashfold.abstraction.config import AbstractionConfig
 from nashfold.experiments.cli import main
 from nashfold.game import PRESETS, Rules, new_hand, play_match, preset
 from nashfold.solver import Strategy
-from nashfold.solver.mccfr import CHUNK, ExternalSampling
+from nashfold.solver.mccfr import CHUNK, MonteCarlo
 
 ABSTRACTION = """
 rules = "short-limit"
@@ -293,7 +293,7 @@ def test_more_iterations_are_added_to_a_run(here, json_of, finished):
 def test_an_interrupted_run_resumes_and_ends_where_the_unbroken_one_ends(
     here, cli, json_of, finished, monkeypatch
 ):
-    run = ExternalSampling.run
+    run = MonteCarlo.run
     calls = []
 
     def interrupted(self, iterations):
@@ -303,7 +303,7 @@ def test_an_interrupted_run_resumes_and_ends_where_the_unbroken_one_ends(
         return run(self, iterations)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ExternalSampling, "run", interrupted)
+        patch.setattr(MonteCarlo, "run", interrupted)
         result = cli("solve", "config.toml", "--out", "run")
     assert result.code == 130
     assert result.out == ""

@@ -7,7 +7,7 @@ from nashfold.game import preset
 from nashfold.solver import SolveConfig, Strategy, best_response, betting_tree, solve
 from nashfold.solver import mccfr as mccfr_module
 from nashfold.solver.betting_tree import FOLD
-from nashfold.solver.mccfr import ExternalSampling
+from nashfold.solver.mccfr import MonteCarlo
 from nashfold.solver.tables import Tables
 from strategies import percentile_config
 
@@ -17,7 +17,7 @@ SHORT, FLOP = preset("short-limit"), preset("flop-limit")
 def _solver(rules=SHORT, buckets=6, **options):
     tree = betting_tree(rules)
     abstraction = build_abstraction(percentile_config(rules, buckets))
-    return ExternalSampling(tree, abstraction, Tables(tree, abstraction.num_buckets), **options)
+    return MonteCarlo(tree, abstraction, Tables(tree, abstraction.num_buckets), **options)
 
 
 class _PlainWalk:
@@ -144,7 +144,7 @@ def test_without_abstraction_exploitability_goes_to_zero():
     tree = betting_tree(rules)
     abstraction = build_abstraction(AbstractionConfig.lossless(rules))
     tables = Tables(tree, abstraction.num_buckets)
-    solver = ExternalSampling(tree, abstraction, tables, seed=1)
+    solver = MonteCarlo(tree, abstraction, tables, seed=1)
     values = []
     for iterations in (40_000, 360_000, 3_600_000):
         solver.run(iterations)
@@ -191,4 +191,4 @@ def test_unknown_schemes_and_foreign_abstractions_are_refused():
     tree = betting_tree(SHORT)
     abstraction = build_abstraction(percentile_config(FLOP, 5))
     with pytest.raises(ValueError, match="does not fit short-limit: it is for 13 ranks"):
-        ExternalSampling(tree, abstraction, Tables(betting_tree(FLOP), abstraction.num_buckets))
+        MonteCarlo(tree, abstraction, Tables(betting_tree(FLOP), abstraction.num_buckets))
