@@ -2,7 +2,7 @@
 
 A row view of a NumPy array carries no promise that two rows do not overlap, so the compiler guards
 short loops over rows with checks that cost more than the loops. `load` brings LANES contiguous numbers
-into a value of their own instead; +, -, * and `maximum` work on such values, `store` writes one back.
+into a value of their own instead; +, -, *, /, `maximum` and `greater` work on such values, `store` writes one back.
 """
 
 from __future__ import annotations
@@ -102,6 +102,16 @@ def maximum(typing_context, first, second):
     return signature(first, first, second), codegen
 
 
+@intrinsic
+def greater(typing_context, first, second):
+    """1 in each lane where the first number is the larger one, 0 elsewhere."""
+
+    def codegen(context, builder, sig, args):
+        return builder.uitofp(builder.fcmp_ordered(">", *args), context.get_value_type(sig.return_type))
+
+    return signature(first, first, second), codegen
+
+
 def _define(operation, instruction: str) -> None:
     @infer_global(operation)
     class _Template(AbstractTemplate):
@@ -118,6 +128,7 @@ def _define(operation, instruction: str) -> None:
 _define(operator.add, "fadd")
 _define(operator.sub, "fsub")
 _define(operator.mul, "fmul")
+_define(operator.truediv, "fdiv")
 
 FLOATS = {"single": np.float32, "double": np.float64}
 """Element types by the name of the precision."""

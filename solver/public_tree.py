@@ -164,14 +164,19 @@ class Walk:
         buckets = self.opponent.abstraction.rows(index, boards)
         own_buckets = buckets if self.own is None else self.own.abstraction.rows(index, boards)
         if index + 1 == self.rules.num_rounds:
+            strength = board_strengths(boards, self.deck, scratch.strength[: len(deals)])
+            hands, *sorted_hands = rows.sort_boards(strength, self.deck.hand_cards)
             rows.value_boards(
+                0,
+                self.plans[index].num_blocks,
                 *self._layout(index, scratch),
-                board_strengths(boards, self.deck, scratch.strength[: len(deals)]),
-                self.deck.hand_cards,
-                buckets,
+                hands,
+                *sorted_hands,
+                np.take_along_axis(buckets, hands, axis=1),
                 self._chances[index],
-                own_buckets,
+                np.take_along_axis(own_buckets, hands, axis=1),
                 self._own_chances[index],
+                *scratch.nothing_learnt,
                 scratch.reach_in[index],
                 weights,
                 out,
@@ -208,6 +213,8 @@ class Walk:
         layout = self._layout(index, scratch)
         value_next = scratch.values_in[index + 1]
         rows.pass_down(
+            0,
+            self.plans[index].num_blocks,
             *layout[:4],
             hands,
             opponents,
@@ -236,6 +243,7 @@ class Walk:
             self._chances[index],
             own,
             self._own_chances[index],
+            *scratch.nothing_learnt,
             scratch.reach_in[index],
             value_next,
             weight,
@@ -267,6 +275,7 @@ class Scratch:
         reach, values: [slot, hand, LANES].
         by_card: [2, card + 1, LANES]; strength: uint16 [deal of the last round, hand].
         amounts: the plans' amounts in the walk's precision.
+        nothing_learnt: what `rows.pass_up` is given where nothing is learnt: gains, visits, scale.
     """
 
     def __init__(self, walk: Walk, stop: threading.Event | None = None):
@@ -278,6 +287,8 @@ class Scratch:
         self.reach = np.zeros((max(plan.reach_slots for plan in plans), hands, LANES), dtype)
         self.values = np.zeros((max(plan.value_slots for plan in plans), hands, LANES), dtype)
         self.by_card = np.zeros((2, walk.deck.size + 1, LANES), dtype)
+        nothing = np.zeros((1, 1, 1, LANES), dtype)
+        self.nothing_learnt = (nothing, nothing, 0.0)
         last_deals = 1  # the boards of the second round come one at a time
         if len(plans) > 2:
             before, dealt = walk.rules.board_size(len(plans) - 2), walk.rules.board_cards[-1]

@@ -15,7 +15,10 @@ from . import rows
 from .betting_tree import FOLD, SHOWDOWN, BettingTree
 from .lanes import LANES
 
-BEST_RESPONSE, EVALUATE = "best response", "evaluate"
+# What the player of a walk does at his nodes: take the best value; mix; mix and learn what each action is
+# worth; take the best value and write down which action that is.
+BEST_RESPONSE, EVALUATE, TRAIN, CHOOSE = "best response", "evaluate", "train", "choose"
+_MODES = {BEST_RESPONSE: rows.MAXIMUM, EVALUATE: rows.ADD, TRAIN: rows.TRAIN, CHOOSE: rows.CHOOSE}
 
 
 @dataclass
@@ -27,7 +30,10 @@ class RoundPlan:
         block_program, programs, block_next, next_lane, block_leaf, amounts: as in `solver.rows`.
         opponent_slots: int64 [block, opponent action, LANES]: where a lane's probability stands in a
             row of the opponent's table, -1 for padding.
-        own_slots: the same for the player's own actions (walks that mix).
+        own_slots: the same for the player's own actions (walks that mix, learn or choose).
+        opponent_nodes: int64 [block, opponent's node, 2]: the first of its actions and their number, which
+            is 0 for padding; the actions of a node stand side by side.
+        own_nodes: the same for the player's own nodes.
         reach_slots, value_slots: scratch slots that the programs need.
     """
 
@@ -40,6 +46,8 @@ class RoundPlan:
     amounts: np.ndarray
     opponent_slots: np.ndarray
     own_slots: np.ndarray
+    opponent_nodes: np.ndarray
+    own_nodes: np.ndarray
     reach_slots: int
     value_slots: int
 
@@ -67,7 +75,7 @@ def round_plans(tree: BettingTree, player: int, mode: str, reachable: np.ndarray
     Args:
         tree: the betting tree.
         player: whose values are computed; the other one is the opponent.
-        mode: BEST_RESPONSE (maximise at the player's nodes) or EVALUATE (mix).
+        mode: what the player does at his nodes: BEST_RESPONSE, EVALUATE, TRAIN or CHOOSE.
         reachable: bool [node]: whether the strategies in play ever lead to a node.
     """
     entries = [0]
@@ -150,7 +158,9 @@ def _plan(
     next_lane: list[np.ndarray] = []
     amounts: list[np.ndarray] = []
     widths = [max((len(getattr(c, name)) for c in compiled), default=0) for name in ("opponent", "own")]
+    node_widths = [max((len(c.nodes[side]) for c in compiled), default=0) for side in (0, 1)]
     slots: list[list[np.ndarray]] = [[], []]
+    nodes_of: list[list[np.ndarray]] = [[], []]
     for shape, code in zip(shapes, compiled, strict=True):
         start = len(programs)
         programs += code.rows
@@ -173,6 +183,8 @@ def _plan(
                 for number, (place, action) in enumerate(pairs):
                     block[number, : lanes.shape[1]] = tree.action_slot[lanes[place]] + action
                 slots[side].append(block)
+                ranges = np.array(code.nodes[side], np.int64).reshape(-1, 2)
+                nodes_of[side].append(np.pad(ranges, ((0, node_widths[side] - len(ranges)), (0, 0))))
     empty = np.zeros((1, LANES))
     return RoundPlan(
         entries=entries,
@@ -184,6 +196,8 @@ def _plan(
         amounts=np.array(amounts or empty),
         opponent_slots=np.array(slots[0], np.int64).reshape(len(entries), widths[0], LANES),
         own_slots=np.array(slots[1], np.int64).reshape(len(entries), widths[1], LANES),
+        opponent_nodes=np.array(nodes_of[0], np.int64).reshape(len(entries), node_widths[0], 2),
+        own_nodes=np.array(nodes_of[1], np.int64).reshape(len(entries), node_widths[1], 2),
         reach_slots=max((code.reach_slots for code in compiled), default=1),
         value_slots=max((code.value_slots for code in compiled), default=1) + 1,
     )
@@ -196,6 +210,7 @@ class _Program:
         rows: instructions for `solver.rows`.
         leaf_places, next_places: places behind the entries of leaves and of NEXT.
         opponent, own: (place, action) behind the entries of probabilities.
+        nodes: for the opponent and the player the ranges (first, number) of these that belong to one node.
         reach_slots, value_slots: scratch slots used.
     """
 
@@ -208,6 +223,7 @@ class _Program:
         self.next_places: list[int] = []
         self.opponent: list[tuple[int, int]] = []
         self.own: list[tuple[int, int]] = []
+        self.nodes: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
         self.reach_slots = self.value_slots = 1
         self.place_of = {node: place for place, node in enumerate(shape.places)}
         # A place that no lane's strategies lead to is left out of the program.
@@ -241,21 +257,24 @@ class _Program:
                 fresh=1,
             )
             return
-        is_own = tree.kind[node] == self.player
-        best = is_own and self.mode == BEST_RESPONSE
-        mode = rows.MAXIMUM if best else rows.ADD
+        is_own = bool(tree.kind[node] == self.player)
+        best = is_own and self.mode in (BEST_RESPONSE, CHOOSE)
         first_child = int(tree.first_child[node])
+        actions = [
+            action
+            for action in range(tree.num_actions[node])
+            if best or self.used[self.place_of[first_child + action]]
+        ]
+        if not is_own and self.mode == TRAIN:
+            self._emit(rows.VISIT, source=reach, entry=len(self.nodes[0]))
+        numbers = self._node_actions(place, actions, is_own)
+        mode = _MODES[self.mode] if is_own else rows.ADD
+        node_range = {"first_own": numbers[0], "num_own": len(numbers)} if is_own and actions else {}
         fresh = 1
         leaves: dict[str, int] = {}
-        for action in range(tree.num_actions[node]):
+        for action, number in zip(actions, numbers, strict=True):
             child = first_child + action
-            if not (best or self.used[self.place_of[child]]):
-                continue
-            chance = own = -1
-            if not is_own:
-                chance = self._number(self.opponent, place, action)
-            elif not best:
-                own = self._number(self.own, place, action)
+            chance, own = (-1, number) if is_own else (number, -1)
             if not _goes_on(tree, child, self.index) and tree.num_actions[child] == 0:
                 leaf = self._leaf(self.place_of[child])
                 if tree.kind[child] == FOLD:
@@ -271,11 +290,27 @@ class _Program:
             self._value(child, child_reach, child_target)
             if not fresh or own >= 0:
                 self._emit(
-                    rows.COMBINE, target=target, source=child_target, own=own, mode=mode, fresh=fresh
+                    rows.COMBINE,
+                    target=target,
+                    source=child_target,
+                    own=own,
+                    mode=mode,
+                    fresh=fresh,
+                    **node_range,
                 )
             fresh = 0
         if leaves:
-            self._emit(rows.LEAVES, target=target, source=reach, mode=mode, fresh=fresh, **leaves)
+            self._emit(
+                rows.LEAVES, target=target, source=reach, mode=mode, fresh=fresh, **leaves, **node_range
+            )
+
+    def _node_actions(self, place: int, actions: list[int], is_own: bool) -> list[int]:
+        """Numbers for the actions of a node, side by side; -1 where the walk asks for none."""
+        if is_own and self.mode == BEST_RESPONSE:
+            return [-1] * len(actions)
+        entries = self.own if is_own else self.opponent
+        self.nodes[is_own].append((len(entries), len(actions)))
+        return [self._number(entries, place, action) for action in actions]
 
     def _leaf(self, place: int) -> int:
         return self._number(self.leaf_places, place)

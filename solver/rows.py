@@ -12,43 +12,52 @@ import numba as nb
 import numpy as np
 
 from ..game.strength import MAX_STRENGTH
-from .lanes import LANES, load, maximum, splat, store
+from .lanes import LANES, greater, load, maximum, splat, store
 
 # Operations. REACH: reach[target] = reach[source] * the opponent's probability of an action.
 # LEAVES: the fold and the showdown after a decision node, together.
 # NEXT: values of histories that go on. Both combine their value with values[target] as the mode says.
 # COMBINE does so with values[source].
-REACH, LEAVES, NEXT, COMBINE = range(4)
-# Columns of a program. ENTRY is the number of an action (REACH), of a row of next_lane (NEXT) or of the
-# fold's amount (LEAVES); SHOWDOWN that of the showdown's stake; -1 for none. At the opponent's nodes
-# CHANCE and SHOWDOWN_CHANCE number his actions of folding and calling, which weigh his reach; OWN and
-# SHOWDOWN_OWN number the player's own actions where a walk mixes them; -1 for no weight.
+# VISIT: the reach with which the opponent comes to a node of his, added up by his buckets.
+REACH, LEAVES, NEXT, COMBINE, VISIT = range(5)
+# Columns of a program. ENTRY is the number of an action (REACH), of a row of next_lane (NEXT), of the
+# fold's amount (LEAVES) or of an opponent's node (VISIT); SHOWDOWN that of the showdown's stake; -1 for none.
+# At the opponent's nodes CHANCE and SHOWDOWN_CHANCE number his actions of folding and calling, which weigh
+# his reach; OWN and SHOWDOWN_OWN number the player's own actions where they are mixed, learnt from or
+# chosen; -1 for none. FIRST_OWN and NUM_OWN are the range of all actions of the same node.
 OPERATION, MODE, TARGET, SOURCE, ENTRY, CHANCE, OWN, SHOWDOWN, SHOWDOWN_CHANCE, SHOWDOWN_OWN, FRESH = (
     range(11)
 )
-COLUMNS = 11
+FIRST_OWN, NUM_OWN = 11, 12
+COLUMNS = 13
 # Modes: values[target] gains the value, or becomes the larger of the two; FRESH: it is set to the value.
-ADD, MAXIMUM = range(2)
+# TRAIN: as ADD, weighted by the own probability, and the value of the action is added up by own buckets.
+# CHOOSE: as MAXIMUM, and the own probabilities become 1 for the best action and 0 for the others.
+ADD, MAXIMUM, TRAIN, CHOOSE = range(4)
 
 
 @nb.njit(cache=True, nogil=True)
 def pass_down(
-    block_program, programs, block_next, next_lane, hands, buckets, chances, reach_in, reach_out, reach
-):
+    first_block, last_block, block_program, programs, block_next, next_lane, hands, buckets, chances,
+    reach_in, reach_out, reach,
+):  # fmt: skip
     """Reach probabilities of the opponent at the histories that go on to the next round.
 
+    first_block, last_block: the range of blocks, the last one not included.
     block_program: int64 [block, 2]: first and last + 1 instruction of the block's program.
     programs: int64 [instruction, COLUMNS].
     block_next: int64 [block]: the block's first row of next_lane.
     next_lane: int64 [row, LANES]: where a continuing history's lane stands in the next round, -1: nowhere.
     hands: int64 [live]; buckets: int64 [live], the opponent's buckets.
-    chances: float [block, bucket, opponent action, LANES]: the opponent's probabilities.
+    chances: float [block, bucket, opponent action, LANES]: the opponent's probabilities; with one block
+        only, it holds those of whatever block is at work.
     reach_in: float [block, hand, LANES]; reach_out: float [next block, hand, LANES], modified in place.
     reach: float [slot, live or more, LANES], scratch.
     """
     live = hands.shape[0]
     num_hands = reach_in.shape[1]
-    for block in range(block_program.shape[0]):
+    for block in range(first_block, last_block):
+        chance_block = block if chances.shape[0] > 1 else 0
         for i in range(live):
             store(reach, i, load(reach_in, block * num_hands + hands[i]))
         for at in range(block_program[block, 0], block_program[block, 1]):
@@ -57,7 +66,7 @@ def pass_down(
                 _reach(
                     reach[programs[at, TARGET]],
                     reach[programs[at, SOURCE]],
-                    block,
+                    chance_block,
                     entry,
                     buckets,
                     chances,
@@ -76,17 +85,20 @@ def pass_down(
 @nb.njit(cache=True, nogil=True)
 def pass_up(
     first_block, last_block, block_program, programs, block_next, next_lane, block_leaf, amounts, hands,
-    cards, groups, buckets, chances, own_buckets, own_chances, reach_in, value_next, weight, value_out,
-    reach, values, by_card,
+    cards, groups, buckets, chances, own_buckets, own_chances, gains, visits, scale, reach_in, value_next,
+    weight, value_out, reach, values, by_card,
 ):  # fmt: skip
     """Counterfactual values of a round, times weight, added to value_out.
 
     As `pass_down`, and:
-    first_block, last_block: the range of blocks to value, the last one not included.
     block_leaf: int64 [block]: the block's first row of amounts.
     amounts: float [row, LANES]: chips that the player wins at a fold, or the stake of a showdown.
     cards: int64 [live, 2]; groups: int64, from `_sort_hands` (needed where the programs hold showdowns).
-    own_buckets, own_chances: the player's own buckets and probabilities, used by walks that mix.
+    own_buckets, own_chances: the player's own buckets and probabilities, used by walks that mix; where the
+        program chooses, the probabilities are modified in place.
+    gains: float, as own_chances: the values of actions, times scale, are added to it (TRAIN).
+    visits: float [block, bucket, opponent's node, LANES]: the opponent's reach, times scale, is added to it
+        (VISIT).
     value_next: float [next block, hand, LANES]: values of the histories that go on.
     value_out: float [block, hand, LANES], modified in place.
     values: float [slot, live or more, LANES]: scratch; the last slot is for sweeps.
@@ -96,6 +108,8 @@ def pass_up(
     num_hands = reach_in.shape[1]
     sweep = values[values.shape[0] - 1]
     for block in range(first_block, last_block):
+        chance_block = block if chances.shape[0] > 1 else 0
+        own_block = block if own_chances.shape[0] > 1 else 0
         for i in range(live):
             store(reach, i, load(reach_in, block * num_hands + hands[i]))
         for at in range(block_program[block, 0], block_program[block, 1]):
@@ -105,22 +119,29 @@ def pass_up(
                 _reach(
                     reach[program[TARGET]],
                     reach[program[SOURCE]],
-                    block,
+                    chance_block,
                     program[ENTRY],
                     buckets,
                     chances,
                 )
             elif operation == LEAVES:
                 _leaves(
-                    program, amounts[block_leaf[block] :], block, cards, groups, buckets, chances,
-                    own_buckets, own_chances, reach[program[SOURCE]], values[program[TARGET]], sweep, by_card,
+                    program, amounts[block_leaf[block] :], chance_block, own_block, cards, groups, buckets,
+                    chances, own_buckets, own_chances, gains, scale, reach[program[SOURCE]],
+                    values[program[TARGET]], sweep, by_card,
                 )  # fmt: skip
-            elif operation == NEXT:
-                _gather(next_lane[block_next[block] + program[ENTRY]], hands, value_next, sweep)
-                _combine(program, block, own_buckets, own_chances, sweep, values[program[TARGET]])
+            elif operation == VISIT:
+                _visit(reach[program[SOURCE]], chance_block, program[ENTRY], buckets, visits, scale)
             else:
-                source = values[program[SOURCE]]
-                _combine(program, block, own_buckets, own_chances, source, values[program[TARGET]])
+                source = sweep
+                if operation == NEXT:
+                    _gather(next_lane[block_next[block] + program[ENTRY]], hands, value_next, sweep)
+                else:
+                    source = values[program[SOURCE]]
+                _combine(
+                    program, own_block, own_buckets, own_chances, gains, scale, source,
+                    values[program[TARGET]],
+                )  # fmt: skip
         factor = splat(values, weight)
         for i in range(live):
             row = block * num_hands + hands[i]
@@ -129,43 +150,57 @@ def pass_up(
 
 @nb.njit(cache=True, nogil=True)
 def value_boards(
-    block_program, programs, block_next, next_lane, block_leaf, amounts, strength, hand_cards, buckets,
-    chances, own_buckets, own_chances, reach_in, weights, value_out, reach, values, by_card,
+    first_block, last_block, block_program, programs, block_next, next_lane, block_leaf, amounts, hands,
+    live, groups, num_groups, cards, buckets, chances, own_buckets, own_chances, gains, visits, scale,
+    reach_in, weights, value_out, reach, values, by_card,
 ):  # fmt: skip
     """`pass_up` for several boards of the last round that the same histories lead to.
 
     All boards are valued block by block: what a block reads and writes stays in the cache.
 
-    strength: uint16 [board, hand], 0 for dead hands; hand_cards: int64 [hand, 2].
-    buckets, own_buckets: int64 [board, hand]; weights: float64 [board].
+    hands, live, groups, num_groups, cards: from `sort_boards`.
+    buckets, own_buckets: int64 [board, hand], of hands in that order; weights: float64 [board].
     """
-    num_boards, num_hands = strength.shape
-    starts = np.zeros(MAX_STRENGTH + 2, np.int64)
-    live = np.empty(num_boards, np.int64)
-    num_groups = np.empty(num_boards, np.int64)
-    hands = np.empty((num_boards, num_hands), np.int64)
-    groups = np.empty((num_boards, num_hands + 1), np.int64)
-    cards = np.empty((num_boards, num_hands, 2), np.int64)
-    theirs = np.empty((num_boards, num_hands), np.int64)
-    own = np.empty((num_boards, num_hands), np.int64)
-    for board in range(num_boards):
-        live[board], num_groups[board] = _sort_hands(
-            strength[board], starts, hands[board], groups[board]
-        )
-        for i in range(live[board]):
-            hand = hands[board, i]
-            cards[board, i, 0], cards[board, i, 1] = hand_cards[hand, 0], hand_cards[hand, 1]
-            theirs[board, i] = buckets[board, hand]
-            own[board, i] = own_buckets[board, hand]
-    for block in range(block_program.shape[0]):
-        for board in range(num_boards):
+    for block in range(first_block, last_block):
+        for board in range(hands.shape[0]):
             end = live[board]
             pass_up(
                 block, block + 1, block_program, programs, block_next, next_lane, block_leaf, amounts,
                 hands[board, :end], cards[board, :end], groups[board, : num_groups[board] + 1],
-                theirs[board, :end], chances, own[board, :end], own_chances, reach_in, values,
-                weights[board], value_out, reach, values, by_card,
+                buckets[board, :end], chances, own_buckets[board, :end], own_chances, gains, visits,
+                scale * weights[board], reach_in, values, weights[board], value_out, reach, values, by_card,
             )  # fmt: skip
+
+
+def sort_boards(
+    strength: np.ndarray, hand_cards: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Live hands by ascending strength, and their numbers, groups of equals and cards.
+
+    Args:
+        strength: uint16 [board, hand], 0 for dead hands.
+        hand_cards: int64 [hand, 2].
+
+    Returns int64 hands [board, hand], live [board], groups [board, hand + 1] (where groups of equals begin;
+    the last one's end follows), num_groups [board] and cards [board, hand, 2]; entries beyond the live
+    hands mean nothing (they are valid numbers).
+    """
+    num_boards, num_hands = strength.shape
+    hands = np.zeros((num_boards, num_hands), np.int64)
+    groups = np.zeros((num_boards, num_hands + 1), np.int64)
+    live, num_groups = np.empty(num_boards, np.int64), np.empty(num_boards, np.int64)
+    starts = np.empty(MAX_STRENGTH + 2, np.int64)
+    _sort_all(strength, starts, hands, live, groups, num_groups)
+    return hands, live, groups, num_groups, hand_cards[hands]
+
+
+@nb.njit(cache=True, nogil=True)
+def _sort_all(strength, starts, hands, live, groups, num_groups):
+    """`_sort_hands` for every board."""
+    for board in range(strength.shape[0]):
+        live[board], num_groups[board] = _sort_hands(
+            strength[board], starts, hands[board], groups[board]
+        )
 
 
 @nb.njit(cache=True, nogil=True)
@@ -219,24 +254,67 @@ def _gather(lanes, hands, value_next, target):
 
 
 @nb.njit(cache=True, nogil=True)
-def _combine(program, block, own_buckets, own_chances, source, target):
+def _visit(reach, block, node, buckets, visits, scale):
+    """Add the reach, times scale, to the opponent's buckets at one of his nodes."""
+    stride = visits.shape[2]
+    first = block * visits.shape[1] * stride + node
+    factor = splat(visits, scale)
+    for i in range(buckets.shape[0]):
+        row = first + buckets[i] * stride
+        store(visits, row, load(visits, row) + factor * load(reach, i))
+
+
+@nb.njit(cache=True, nogil=True)
+def _combine(program, block, own_buckets, own_chances, gains, scale, source, target):
     """Combine source with target as the mode says, weighted by the own probability if there is one."""
-    mode, own = program[MODE], program[OWN]
+    mode, own, fresh = program[MODE], program[OWN], program[FRESH]
     stride = own_chances.shape[2]
-    first = block * own_chances.shape[1] * stride + own
+    first = block * own_chances.shape[1] * stride
+    factor = splat(gains, scale)
     for i in range(own_buckets.shape[0]):
         value = load(source, i)
-        if own >= 0:
-            value = value * load(own_chances, first + own_buckets[i] * stride)
-        if program[FRESH] == 0:
-            value = maximum(value, load(target, i)) if mode == MAXIMUM else value + load(target, i)
+        row = first + own_buckets[i] * stride
+        if mode == CHOOSE:
+            if fresh == 0:
+                _choose(program, own, row, value, load(target, i), own_chances)
+                value = maximum(value, load(target, i))
+            else:
+                _choose_first(program, own, row, own_chances)
+        else:
+            if mode == TRAIN:
+                store(gains, row + own, load(gains, row + own) + factor * value)
+            if own >= 0:
+                value = value * load(own_chances, row + own)
+            if fresh == 0:
+                value = maximum(value, load(target, i)) if mode == MAXIMUM else value + load(target, i)
         store(target, i, value)
 
 
 @nb.njit(cache=True, nogil=True)
+def _choose_first(program, own, row, own_chances):
+    """An action is chosen for want of others."""
+    first = row + program[FIRST_OWN]
+    none = splat(own_chances, 0.0)
+    for other in range(first, first + program[NUM_OWN]):
+        store(own_chances, other, none)
+    store(own_chances, row + own, splat(own_chances, 1.0))
+
+
+@nb.njit(cache=True, nogil=True)
+def _choose(program, own, row, value, best, own_chances):
+    """An action is chosen in the lanes where its value is above the best so far."""
+    better = greater(value, best)
+    keep = splat(own_chances, 1.0) - better
+    first = row + program[FIRST_OWN]
+    for other in range(first, first + program[NUM_OWN]):
+        store(own_chances, other, keep * load(own_chances, other))
+    store(own_chances, row + own, better)
+
+
+@nb.njit(cache=True, nogil=True)
 def _leaves(
-    program, amounts, block, cards, groups, buckets, chances, own_buckets, own_chances, reach, target,
-    sweep, by_card,
+    program, amounts, block, own_block, cards, groups, buckets, chances, own_buckets, own_chances, gains,
+    scale, reach, target, sweep, by_card,
 ):  # fmt: skip
     """Values of the fold and the showdown after a decision node, combined with target.
 
@@ -256,33 +334,53 @@ def _leaves(
         _sum(reach, block, fold_chance, buckets, chances, cards, fold_sums)
     total, fold_total = load(sums, deck), load(fold_sums, deck)
     stake, chips = load(amounts, max(showdown, 0)), load(amounts, max(fold, 0))
+    factor = splat(gains, scale)
     stride, own_stride = chances.shape[2], own_chances.shape[2]
     first = block * chances.shape[1] * stride
-    own_first = block * own_chances.shape[1] * own_stride
+    own_first = own_block * own_chances.shape[1] * own_stride
     for i in range(cards.shape[0]):
-        value = stake
+        own_row = own_first + own_buckets[i] * own_stride
+        fresh = program[FRESH]
+        value = load(target, i)
         if showdown >= 0:
             # The own hand's reach would enter once before and once after its group: it cancels out.
             others = total - load(sums, cards[i, 0]) - load(sums, cards[i, 1])
-            value = stake * (load(sweep, i) - others)
-            if showdown_own >= 0:
-                value = value * load(own_chances, own_first + own_buckets[i] * own_stride + showdown_own)
+            shown = stake * (load(sweep, i) - others)
+            if mode == CHOOSE:
+                if fresh == 0:
+                    _choose(program, showdown_own, own_row, shown, value, own_chances)
+                else:
+                    _choose_first(program, showdown_own, own_row, own_chances)
+            else:
+                if mode == TRAIN:
+                    row = own_row + showdown_own
+                    store(gains, row, load(gains, row) + factor * shown)
+                if showdown_own >= 0:
+                    shown = shown * load(own_chances, own_row + showdown_own)
+            if fresh == 0:
+                shown = maximum(shown, value) if mode == MAXIMUM or mode == CHOOSE else shown + value
+            value = shown
+            fresh = 0
         if fold >= 0:
             weight = load(reach, i)
             if fold_chance >= 0:
                 weight = weight * load(chances, first + buckets[i] * stride + fold_chance)
             others = fold_total - load(fold_sums, cards[i, 0]) - load(fold_sums, cards[i, 1])
             folded = chips * (others + weight)  # the own hand was taken off twice
-            if fold_own >= 0:
-                folded = folded * load(own_chances, own_first + own_buckets[i] * own_stride + fold_own)
-            if showdown < 0:
-                value = folded
-            elif mode == MAXIMUM:
-                value = maximum(value, folded)
+            if mode == CHOOSE:
+                if fresh == 0:
+                    _choose(program, fold_own, own_row, folded, value, own_chances)
+                else:
+                    _choose_first(program, fold_own, own_row, own_chances)
             else:
-                value = value + folded
-        if program[FRESH] == 0:
-            value = maximum(value, load(target, i)) if mode == MAXIMUM else value + load(target, i)
+                if mode == TRAIN:
+                    row = own_row + fold_own
+                    store(gains, row, load(gains, row) + factor * folded)
+                if fold_own >= 0:
+                    folded = folded * load(own_chances, own_row + fold_own)
+            if fresh == 0:
+                folded = maximum(folded, value) if mode == MAXIMUM or mode == CHOOSE else folded + value
+            value = folded
         store(target, i, value)
 
 
