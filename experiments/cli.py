@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import version
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Any, NoReturn
 
 from ..game.match import play_match
@@ -22,7 +20,8 @@ from .bonus import add_bonus_options, run_bonus
 from .build import add_build_options, run_build
 from .options import given_rules, read_flops_option
 from .play import add_play_options, run_play
-from .progress import counting_bar, solve_bar, stage_bar
+from .progress import counting_bar
+from .solve import add_solve_options, run_solve
 from .study import add_study_options, run_study_command
 
 
@@ -78,12 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add_build_options(command("build", run_build, "build a card abstraction into the cache folder"))
 
-    sub = command("solve", _solve, "solve a game in an abstraction")
-    sub.add_argument("config", metavar="CONFIG.toml")
-    sub.add_argument("--out", required=True, metavar="RUN", help="folder of the run")
-    sub.add_argument("--resume", action="store_true", help="go on with the run in that folder")
-    sub.add_argument("--time", metavar="TIME", help="how long to solve in all, such as 10m")
-    sub.add_argument("--threads", type=int, metavar="N")
+    add_solve_options(command("solve", run_solve, "solve a game in an abstraction"))
 
     sub = command("score", _score, "exploitability of a strategy in the real game")
     sub.add_argument("strategy", metavar="RUN|STRATEGY")
@@ -143,39 +137,6 @@ def _games(options: argparse.Namespace) -> dict[str, Any]:
         "acpc": definition,
         "words": rules.in_words(),
     }
-
-
-def _solve(options: argparse.Namespace) -> dict[str, Any]:
-    from ..solver.run import SolveConfig, parse_duration, solve
-
-    config = SolveConfig.from_toml(options.config)
-    if options.time is not None:
-        config = replace(config, time=parse_duration(options.time), iterations=None)
-    if options.threads is not None:
-        config = replace(config, threads=options.threads)
-    try:
-        with stage_bar("boards") as building, solve_bar(config) as solving:
-            run = solve(config, options.out, options.resume, solving, building, _say)
-    except KeyboardInterrupt:
-        if (Path(options.out) / "config.toml").exists():
-            words = ["nashfold", "solve", options.config, "--out", options.out, "--resume"]
-            words += ["--time", options.time] if options.time else []
-            words += ["--threads", str(options.threads)] if options.threads else []
-            resume = shlex.join(words)
-            print(f"stopped; go on with: {resume}", file=sys.stderr)
-        raise
-    if not options.json:
-        print(f"{run.strategy.name} in {run.seconds:.1f} s: {run.path}")
-    return {
-        "path": str(run.path),
-        "iterations": run.iterations,
-        "seconds": run.seconds,
-        "abstraction": run.strategy.abstraction.hash,
-    }
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _score(options: argparse.Namespace) -> Any:

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
-from ..solver.run import SolveConfig, SolveProgress
+from ..solver.config import SolveConfig
+from ..solver.run import SolveProgress
 
 
 @contextmanager
@@ -46,15 +47,36 @@ def counting_bar(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def solve_bar(config: SolveConfig) -> Iterator[Callable[[SolveProgress], None]]:
-    """Progress of solving, in iterations or in seconds, whichever limits the run."""
-    with stage_bar("it" if config.iterations is not None else "s") as show:
+    """Progress of solving, in iterations or in seconds, whichever limits the run; checks have their own."""
+    solving = stage_bar("it" if config.iterations is not None else "s")
+    with solving as show, counting_bar("checking", "flops") as show_check:
 
         def progress(state: SolveProgress) -> None:
-            rate = state.iterations / state.seconds if state.seconds else 0
-            remark = f"{state.iterations:,} iterations, {rate:,.0f}/s"
-            if config.iterations is not None:
-                show("solving", state.iterations, config.iterations, remark)
+            if state.checking is not None:
+                show_check(*state.checking)
+            elif config.iterations is not None:
+                show("solving", state.iterations, config.iterations, _remark(state))
             elif config.time is not None:
-                show("solving", min(round(state.seconds, 1), config.time), config.time, remark)
+                show("solving", min(round(state.seconds, 1), config.time), config.time, _remark(state))
 
         yield progress
+
+
+def _remark(state: SolveProgress) -> str:
+    """Speed and the last check in words."""
+    rate = _in_words(state.nodes_per_second)
+    text = (
+        f"{state.iterations:,} iterations, {state.iterations_per_second:,.0f}/s, {rate} {state.unit}/s"
+    )
+    if state.check is None:
+        return text
+    found = state.check.exploitability
+    error = f" +- {found.standard_error:.1f}" if found.kind == "estimate" else ""
+    return f"{text}, {found.mbb_per_hand:.1f}{error} mbb/h after {state.check.iterations:,}"
+
+
+def _in_words(number: float) -> str:
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{unit}"
+    return f"{number:.0f}"

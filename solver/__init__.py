@@ -1,7 +1,8 @@
 """From a game and an abstraction to a strategy, and the scoring of strategies in the real game."""
 
 from .betting_tree import BettingTree, betting_tree
-from .run import Run, SolveConfig, solve
+from .config import SolveConfig
+from .run import Run, SolveProgress, solve
 from .scoring.best_response import Exploitability, best_response, expected_value
 from .strategy import BUILT_INS, BuiltIn, Strategy, StrategyPlayer, open_strategy
 from .tree_size import TreeSize, tree_size
@@ -13,6 +14,7 @@ __all__ = [
     "Exploitability",
     "Run",
     "SolveConfig",
+    "SolveProgress",
     "Strategy",
     "StrategyPlayer",
     "TreeSize",

@@ -1,200 +1,57 @@
-"""From a configuration to a strategy: `solve`, its run folder, checkpoints and resuming."""
+"""From a configuration to a strategy: `solve`, with checkpoints, snapshots and checks on the way."""
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import re
-import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from math import inf
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
-from ..abstraction.arrays import load_arrays
-from ..abstraction.bets import FULL, BetMenu
 from ..abstraction.buckets import CardAbstraction
-from ..abstraction.build import abstraction_path, build_abstraction
-from ..abstraction.config import AbstractionConfig
+from ..abstraction.build import build_abstraction
 from ..abstraction.equity import Progress
-from ..game.presets import read_rules, rules_value
-from ..game.rules import Rules
-from ..game.toml_file import read_toml, toml_value
-from .betting_tree import betting_tree, check_nodes
-from .mccfr import CHUNK, SCHEMES, MonteCarlo
+from ..abstraction.estimate import estimate_build
+from .betting_tree import BettingTree, betting_tree, check_nodes
+from .checks import Check, check
+from .config import SolveConfig
+from .run_folder import RunFolder
+from .schedule import Every
+from .solvers import SOLVERS, HoldemSolver
 from .strategy import Strategy
-from .tables import Tables
-from .tree_size import TreeSize, tree_size
 
 MEMORY_LIMIT = 16 << 30  # bytes of tables above which a run is refused
 
 
 @dataclass(frozen=True)
-class SolveConfig:
-    """What a run does: the dataclass behind CONFIG.toml.
+class SolveProgress:
+    """State of a run.
 
     Attributes:
-        rules: the game.
-        abstraction: the card abstraction to solve in.
-        bets: the bets on offer, a BetMenu or a value of one: "full" (every legal bet), another preset, sizes
-            as text, or a table.
-        scheme: weighting of iterations, "lcfr" (linear) or "cfr".
-        sampling: "external".
-        iterations: iterations to do in all (None: until the time is over).
-        time: seconds to solve in all (None: until the iterations are done).
-        seed: everything random follows from it.
-        threads: solver threads; runs of one thread are reproducible bit for bit.
-        checkpoint_every: seconds between checkpoints.
+        iterations: done in all.
+        seconds: of solving in all, checks apart.
+        check_seconds: of checking in all.
+        seconds_left: estimate of the time to the end of the run, with its checks; infinite if unknown.
+        touched_nodes: visited in this session.
+        unit: what these are.
+        iterations_per_second, nodes_per_second: of solving in this session.
+        check: the last check of this session, if there was one.
+        checking: flops done and in all while a check is made; None while solving.
     """
-
-    rules: Rules
-    abstraction: AbstractionConfig
-    bets: BetMenu = FULL
-    scheme: str = "lcfr"
-    sampling: str = "external"
-    iterations: int | None = None
-    time: float | None = None
-    seed: int = 1
-    threads: int = 1
-    checkpoint_every: float = 300.0
-
-    def __post_init__(self) -> None:
-        def need(ok: bool, message: str) -> None:
-            if not ok:
-                raise ValueError(message)
-
-        object.__setattr__(self, "bets", BetMenu.from_value(self.bets))
-        need(self.scheme in SCHEMES, f"scheme must be {' or '.join(SCHEMES)}, not {self.scheme!r}")
-        need(self.sampling == "external", f'sampling must be "external", not {self.sampling!r}')
-        need(
-            self.iterations is not None or self.time is not None,
-            'give iterations = N or time = "10m": how long to solve',
-        )
-        need(
-            self.iterations is None or _is_whole(self.iterations, 1),
-            "iterations must be a positive number",
-        )
-        need(self.time is None or 0 < self.time < inf, "time must be a positive number of seconds")
-        need(
-            _is_whole(self.seed, 0) and self.seed < 1 << 63,
-            f"seed must be a whole number from 0 to 2**63 - 1, not {self.seed!r}",
-        )
-        need(_is_whole(self.threads, 1), f"threads must be a positive number, not {self.threads!r}")
-        need(self.checkpoint_every > 0, "checkpoint.every must be positive")
-        self.abstraction.check_fits(self.rules)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any], folder: Path) -> SolveConfig:
-        """From the keys of a CONFIG.toml; file names are relative to `folder`."""
-        values = dict(values)
-        known = set(cls.__dataclass_fields__) - {"checkpoint_every"} | {"checkpoint"}
-        if unknown := set(values) - known:
-            raise ValueError(f"unknown key {min(unknown)!r}: a run has {', '.join(sorted(known))}")
-        for key in ("rules", "abstraction"):
-            if key not in values:
-                raise ValueError(f"the key {key} is missing")
-        checkpoint = values.pop("checkpoint", {})
-        if not isinstance(checkpoint, dict) or set(checkpoint) - {"every"}:
-            raise ValueError('[checkpoint] has the one key every = "5m"')
-        values["rules"] = read_rules(values["rules"])
-        values["abstraction"] = _abstraction_config(values["abstraction"], values["rules"], folder)
-        if "time" in values:
-            values["time"] = parse_duration(values["time"])
-        return cls(**values, checkpoint_every=parse_duration(checkpoint.get("every", "5m")))
-
-    @classmethod
-    def from_toml(cls, path: str | Path) -> SolveConfig:
-        """Read a CONFIG.toml; ValueError with the file's name for anything wrong in it."""
-        return read_toml(path, lambda values: cls.from_dict(values, Path(path).parent))
-
-    def to_toml(self) -> str:
-        """The configuration with everything resolved; a run can be started from it again."""
-        lines = [f"rules = {toml_value(rules_value(self.rules), 'rules')}"]
-        lines.append(f"bets = {toml_value(self.bets.to_value(), 'bets')}")
-        for key in ("scheme", "sampling", "iterations", "time", "seed", "threads"):
-            value = getattr(self, key)
-            if value is not None:
-                lines.append(f"{key} = {json.dumps(value)}")
-        lines += ["", "[checkpoint]", f"every = {self.checkpoint_every}", "", "[abstraction]"]
-        described = self.abstraction.to_dict()
-        rounds = described.pop("round")
-        lines += [f"{key} = {toml_value(value, key)}" for key, value in described.items()]
-        for entry in rounds:
-            lines += ["", "[[abstraction.round]]"]
-            lines += [f"{key} = {toml_value(value, key)}" for key, value in entry.items()]
-        return "\n".join(lines) + "\n"
-
-    def size(self) -> TreeSize:
-        """Size of the betting tree and at most of the tables, known before anything is built."""
-        return tree_size(self.rules, self.bets, self.abstraction.max_buckets())
-
-    def estimate_bytes(self) -> int:
-        """Memory that the tables take at most; a lower bound for a tree too large to be counted."""
-        return self.size().table_bytes or 0
-
-    def identity(self) -> dict[str, Any]:
-        """What must agree for a run to continue another one: everything but how long and how fast."""
-        rules = rules_value(self.rules)
-        if isinstance(rules, dict):  # two games of other names may have equal rules
-            rules = {key: value for key, value in rules.items() if key not in ("name", "description")}
-        return {
-            "rules": rules,
-            "abstraction": self.abstraction.hash,
-            "bets": self.bets.to_value(),
-            "scheme": self.scheme,
-            "sampling": self.sampling,
-            "seed": self.seed,
-        }
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _abstraction_config(source: Any, rules: Rules, folder: Path) -> AbstractionConfig:
-    """From a file name, a table, "lossless", or the hash of an abstraction in the cache."""
-    if isinstance(source, dict):
-        return AbstractionConfig.from_dict(source)
-    if not isinstance(source, str):
-        raise ValueError('abstraction must be a file name, a hash, "lossless" or a table')
-    if source == "lossless":
-        return AbstractionConfig.lossless(rules)
-    if re.fullmatch(r"[0-9a-f]{16}", source):
-        header, _ = load_arrays(abstraction_path(source), "abstraction")
-        return AbstractionConfig.from_dict(header["config"])
-    return AbstractionConfig.from_toml(folder / source)
-
-
-def parse_duration(value: Any) -> float:
-    """Seconds from a number or a text such as "90s", "10m" or "1h30m"; ValueError for anything else."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < inf:
-        return float(value)
-    match = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?", str(value))
-    seconds = (
-        sum(float(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
-        if match
-        else 0
-    )
-    if seconds <= 0:
-        raise ValueError(f"{value!r} is not a duration: write 90s, 10m or 1h30m")
-    return seconds
-
-
-@dataclass(frozen=True)
-class SolveProgress:
-    """State of a run: iterations and seconds so far, nodes visited in this session, seconds left."""
 
     iterations: int
     seconds: float
-    touched_nodes: int
+    check_seconds: float
     seconds_left: float
+    touched_nodes: int
+    unit: str
+    iterations_per_second: float
+    nodes_per_second: float
+    check: Check | None = None
+    checking: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -204,8 +61,11 @@ class Run:
     Attributes:
         config: what was done.
         strategy: the average strategy.
-        iterations, seconds: done in all, resumed parts included.
+        iterations, seconds, check_seconds: done and spent in all, resumed parts included.
         path: the run folder, or None for a run in memory.
+        touched_nodes, nodes_per_second: in this session.
+        unit: what these count.
+        checks: of this session.
     """
 
     config: SolveConfig
@@ -213,6 +73,11 @@ class Run:
     iterations: int
     seconds: float
     path: Path | None = None
+    check_seconds: float = 0.0
+    touched_nodes: int = 0
+    nodes_per_second: float = 0.0
+    unit: str = "nodes"
+    checks: tuple[Check, ...] = ()
 
 
 def solve(
@@ -235,60 +100,240 @@ def solve(
 
     Raises ValueError for a configuration that makes no sense, a folder that is in the way, a checkpoint
     of another run, or tables larger than the limit; nothing is overwritten then. SIGINT and
-    SIGTERM end the run after the iterations at hand with a checkpoint and a KeyboardInterrupt.
+    SIGTERM end the run after the iterations at hand with a checkpoint and a KeyboardInterrupt; a check that
+    is being made is broken off, and made when the run is resumed.
     """
     if not isinstance(config, SolveConfig):
         config = SolveConfig.from_toml(config)
-    folder = None if out is None else _RunFolder(Path(out), config, resume)
+    folder = None if out is None else RunFolder(Path(out), config, resume)
     check_nodes(config.rules, config.bets)
-    size = config.size()
-    taken = size.table_bytes or 0
+    _check_memory(config)
+    if announce:
+        announce(_size_in_words(config))
+    tree = betting_tree(config.rules, config.bets)
+    abstraction = build_abstraction(config.abstraction, build_progress)
+    solver = SOLVERS[config.sampling].make(config, tree, abstraction, None)
+    driver = _Driver(config, tree, abstraction, solver, folder, progress)
+    with _deferred_interrupts() as driver.interrupted:
+        driver.go()
+    return driver.result()
+
+
+def _check_memory(config: SolveConfig) -> None:
+    taken = config.estimate_bytes()
     if taken > MEMORY_LIMIT:
         raise ValueError(
             f"the tables would take {taken / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB: "
             f"use fewer buckets{'' if config.rules.betting == 'limit' else ' or bets'}"
         )
-    if announce:
-        buckets = "-".join(map(str, config.abstraction.max_buckets()))
-        announce(
-            f"{config.rules.name}, bets {config.bets}: {sum(size.decisions):,} decision nodes, buckets at "
-            f"most {buckets}, {size.infosets:,} infosets, tables at most {taken / 2**20:,.1f} MiB"
-        )
-    tree = betting_tree(config.rules, config.bets)
-    abstraction: CardAbstraction = build_abstraction(config.abstraction, build_progress)
-    tables = Tables(tree, abstraction.num_buckets)
-    seconds = folder.load(tables) if folder else 0.0
-    if folder:
-        folder.begin(resume)
-    begun_at = tables.iterations
-    solver = MonteCarlo(
-        tree, abstraction, tables, config.scheme, config.sampling, config.seed, config.threads
+
+
+def _size_in_words(config: SolveConfig) -> str:
+    size, memory = config.size(), config.memory()
+    buckets = "-".join(map(str, config.abstraction.max_buckets()))
+    parts = [f"{name} {_mebibytes(taken)}" for name, taken in memory.items()]
+    parts.append(f"abstraction {_mebibytes(estimate_build(config.abstraction).stored_bytes)} (mapped)")
+    return (
+        f"{config.rules.name}, bets {config.bets}: {sum(size.decisions):,} decision nodes, buckets at "
+        f"most {buckets}, {size.infosets:,} infosets, tables at most "
+        f"{_mebibytes(sum(memory.values()))} ({', '.join(parts)})"
     )
-    saved = perf_counter()
-    with _deferred_interrupts() as interrupted:
-        while (left := _time_left(config, tables.iterations, seconds)) > 0 and not interrupted:
-            step = CHUNK * config.threads
-            if config.iterations is not None:
-                step = min(step, config.iterations - tables.iterations)
+
+
+def _mebibytes(taken: int) -> str:
+    return f"{taken / 2**20:,.1f} MiB"
+
+
+class _Driver:
+    """Drives a solver through a run.
+
+    Attributes:
+        interrupted: signals that came; not empty: the run ends after the iterations at hand.
+    """
+
+    interrupted: list[int]
+
+    def __init__(
+        self,
+        config: SolveConfig,
+        tree: BettingTree,
+        abstraction: CardAbstraction,
+        solver: HoldemSolver,
+        folder: RunFolder | None,
+        progress: Callable[[SolveProgress], None] | None,
+    ):
+        self.config, self.tree, self.abstraction = config, tree, abstraction
+        self.solver, self.folder, self.progress = solver, folder, progress
+        header = folder.load(solver) if folder else {}
+        self.seconds = self._seconds_before = float(header.get("seconds", 0.0))
+        self.check_seconds = float(header.get("check_seconds", 0.0))
+        self._check_is_due = bool(header.get("check_is_due", False))
+        self._begun_at = solver.iterations
+        self._checks: list[Check] = []
+        if folder:
+            folder.begin(solver.iterations)
+
+    def go(self) -> None:
+        """Solve until the run is over; KeyboardInterrupt, with a checkpoint, after a signal."""
+        self._check_if_due()
+        while not self._is_over() and not self.interrupted:
+            before = self._state()
             began = perf_counter()
-            solver.run(step)
-            seconds += perf_counter() - began
-            if progress:
-                progress(SolveProgress(tables.iterations, seconds, solver.touched_nodes, left))
-            if folder and perf_counter() - saved > config.checkpoint_every:
-                folder.save(tables, seconds)
-                saved = perf_counter()
-        if interrupted:
-            if folder and tables.iterations > begun_at:
-                folder.save(tables, seconds)
+            self.solver.run(self._step())
+            self.seconds += perf_counter() - began
+            self._report()
+            self._happen(before)
+        if self.interrupted:
+            self._save()
             raise KeyboardInterrupt
-    name = f"{config.rules.name} {config.scheme} {tables.iterations:,} iterations"
-    strategy = Strategy(tree, abstraction, tables.average_strategy(), name)
-    if folder:
-        if tables.iterations > begun_at:
-            folder.save(tables, seconds)
-        strategy.save(folder.path / "strategy")
-    return Run(config, strategy, tables.iterations, seconds, folder.path if folder else None)
+        if self.solver.iterations > self._begun_at:
+            last = self._checks[-1].iterations if self._checks else -1
+            self._check_is_due = self.config.check_every is not None and last < self.solver.iterations
+            self._check_if_due()
+            self._save()
+            if self.interrupted:
+                raise KeyboardInterrupt
+
+    def _state(self) -> tuple[int, float]:
+        return self.solver.iterations, self.seconds
+
+    def _is_over(self) -> bool:
+        config = self.config
+        by_time = config.time is not None and self.seconds >= config.time
+        return by_time or (config.iterations is not None and self.solver.iterations >= config.iterations)
+
+    def _step(self) -> int:
+        """Iterations until the next thing happens that happens by iterations, at most a chunk."""
+        done, config = self.solver.iterations, self.config
+        steps: list[float] = [self.solver.chunk]
+        if config.iterations is not None:
+            steps.append(config.iterations - done)
+        schedules = (config.snapshots_every, config.check_every, config.checkpoint_every)
+        steps += [every.iterations_left(done) for every in schedules if every is not None]
+        return int(min(steps))
+
+    def _happen(self, before: tuple[int, float]) -> None:
+        """What is due after a step."""
+
+        def is_due(every: Every | None) -> bool:
+            return every is not None and every.passed(before, self._state())
+
+        self._check_is_due = is_due(self.config.check_every)
+        self._check_if_due()
+        if is_due(self.config.checkpoint_every) and not self._is_over():
+            self._save()
+
+    def _check_if_due(self) -> None:
+        if not self._check_is_due or self.interrupted:
+            return
+        config = self.config
+        assert config.check_flops is not None
+
+        def keep_on(done: int, total: int) -> None:
+            self._report((done, total))
+            if self.interrupted:
+                raise KeyboardInterrupt
+
+        began = perf_counter()
+        try:
+            found = check(
+                self.strategy(),
+                *self._state(),
+                flops=config.check_flops,
+                seed=config.seed,
+                threads=config.threads,
+                progress=keep_on,
+            )
+        except KeyboardInterrupt:
+            if not self.interrupted:  # not ours: a caller's, out of its progress function
+                raise
+            return
+        self._check_is_due = False
+        self.check_seconds += perf_counter() - began
+        self._checks.append(found)
+        if self.folder:
+            self.folder.note({"event": "check"} | found.to_dict())
+        self._report()
+
+    def _report(self, checking: tuple[int, int] | None = None) -> None:
+        if self.progress is None:
+            return
+        here = self.seconds - self._seconds_before
+        iterations, nodes = self.solver.iterations, self.solver.touched_nodes
+        self.progress(
+            SolveProgress(
+                iterations=iterations,
+                seconds=self.seconds,
+                check_seconds=self.check_seconds,
+                seconds_left=self._seconds_left(),
+                touched_nodes=nodes,
+                unit=self.solver.unit,
+                iterations_per_second=(iterations - self._begun_at) / here if here else 0.0,
+                nodes_per_second=nodes / here if here else 0.0,
+                check=self._checks[-1] if self._checks else None,
+                checking=checking,
+            )
+        )
+
+    def _seconds_left(self) -> float:
+        """By the stricter of the two limits, with as many checks as so far."""
+        left, config = inf, self.config
+        if config.time is not None:
+            left = config.time - self.seconds
+        if config.iterations is not None:
+            here = self.solver.iterations - self._begun_at
+            to_do = config.iterations - self.solver.iterations
+            if to_do <= 0:
+                left = 0.0
+            elif here:
+                left = min(left, to_do * (self.seconds - self._seconds_before) / here)
+        with_checks = 1 + self.check_seconds / self.seconds if self.seconds else 1.0
+        return max(left, 0.0) * with_checks
+
+    def _save(self) -> None:
+        """A checkpoint, unless there is nothing new."""
+        if self.folder is None or self.solver.iterations == self._begun_at:
+            return
+        header = {
+            "seconds": self.seconds,
+            "check_seconds": self.check_seconds,
+            "check_is_due": self._check_is_due,
+        }
+        here = self.seconds - self._seconds_before
+        record = {
+            "event": "checkpoint",
+            "iterations": self.solver.iterations,
+            "seconds": round(self.seconds, 3),
+            "check_seconds": round(self.check_seconds, 3),
+            "iterations_per_second": round((self.solver.iterations - self._begun_at) / here, 1),
+            "nodes_per_second": round(self.solver.touched_nodes / here, 1),
+        }
+        self.folder.save(self.solver, header, record)
+
+    def strategy(self) -> Strategy:
+        """The average strategy so far."""
+        name = f"{self.config.rules.name} {self.config.scheme} {self.solver.iterations:,} iterations"
+        return Strategy(self.tree, self.abstraction, self.solver.average_strategy(), name)
+
+    def result(self) -> Run:
+        """The run when it is over; its folder gets the strategy."""
+        strategy = self.strategy()
+        if self.folder:
+            strategy.save(self.folder.path / "strategy")
+        here = self.seconds - self._seconds_before
+        nodes = self.solver.touched_nodes
+        return Run(
+            self.config,
+            strategy,
+            self.solver.iterations,
+            self.seconds,
+            self.folder.path if self.folder else None,
+            self.check_seconds,
+            nodes,
+            nodes / here if here else 0.0,
+            self.solver.unit,
+            tuple(self._checks),
+        )
 
 
 @contextmanager
@@ -309,86 +354,3 @@ def _deferred_interrupts() -> Iterator[list[int]]:
     finally:
         for number, handler in zip(signals, before, strict=True):
             signal.signal(number, handler)
-
-
-def _time_left(config: SolveConfig, iterations: int, seconds: float) -> float:
-    """Seconds left by the stricter of the two limits; 0 when the run is over."""
-    left = float("inf")
-    if config.time is not None:
-        left = config.time - seconds
-    if config.iterations is not None:
-        to_do = config.iterations - iterations
-        if to_do <= 0:
-            return 0.0
-        if iterations and seconds:
-            left = min(left, to_do * seconds / iterations)
-    return max(left, 0.0)
-
-
-def _difference(key: str, first: Any, second: Any) -> str:
-    """Where two values differ; of tables only the entries that do."""
-    if not (isinstance(first, dict) and isinstance(second, dict)):
-        return f"{key} is {first}, not {second}"
-    return ", ".join(
-        f"{key}.{entry} is {first.get(entry)}, not {second.get(entry)}"
-        for entry in sorted({*first, *second})
-        if first.get(entry) != second.get(entry)
-    )
-
-
-class _RunFolder:
-    """The folder of a run: checks first, writes later."""
-
-    def __init__(self, path: Path, config: SolveConfig, resume: bool):
-        self.path, self.config = path, config
-        self._checkpoints = path / "checkpoints"
-        if resume and not (path / "config.toml").is_file():
-            raise ValueError(f"{path} holds no run to resume: solve without --resume starts one")
-        if not resume and path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise ValueError(
-                f"{path} is in the way: choose another folder, or --resume to go on with its run"
-            )
-        self._newest = None
-        if resume:
-            started_as = SolveConfig.from_toml(path / "config.toml").identity()
-            for key, value in config.identity().items():
-                if started_as[key] != value:
-                    raise ValueError(
-                        f"{path} is another run: its {_difference(key, started_as[key], value)}; "
-                        "resume with its own config.toml"
-                    )
-            names = sorted(entry.name for entry in self._checkpoints.glob("[0-9]*"))
-            self._newest = self._checkpoints / names[-1] if names else None
-
-    def load(self, tables: Tables) -> float:
-        """Continue from the newest checkpoint, if there is one; seconds spent before."""
-        if self._newest is None:
-            return 0.0
-        return float(tables.load(self._newest, self.config.identity())["seconds"])
-
-    def begin(self, resume: bool) -> None:
-        self._checkpoints.mkdir(parents=True, exist_ok=True)
-        (self.path / "figures").mkdir(exist_ok=True)
-        self._write("config.toml", self.config.to_toml())
-        packages = ("nashfold", "numpy", "numba", "open_spiel")
-        versions = {"python": platform.python_version()} | {name: version(name) for name in packages}
-        self._write("versions.json", json.dumps(versions, indent=1) + "\n")
-        if not resume:
-            (self.path / "metrics.jsonl").touch()
-
-    def _write(self, name: str, text: str) -> None:
-        """Write a file beside its old version and rename it into place."""
-        fresh = self.path / f".{name}.new"
-        fresh.write_text(text, encoding="utf-8")
-        os.replace(fresh, self.path / name)
-
-    def save(self, tables: Tables, seconds: float) -> None:
-        """Write a checkpoint under a new name, then drop the older ones, and note the progress."""
-        path = self._checkpoints / f"{tables.iterations:015d}"
-        tables.save(path, {**self.config.identity(), "seconds": seconds})
-        for other in self._checkpoints.iterdir():
-            if other != path:
-                shutil.rmtree(other, ignore_errors=True)
-        record = {"iterations": tables.iterations, "seconds": round(seconds, 3)}
-        with open(self.path / "metrics.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")

@@ -1,0 +1,275 @@
+"""What a run does: the dataclass behind CONFIG.toml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from ..abstraction.arrays import load_arrays
+from ..abstraction.bets import FULL, BetMenu
+from ..abstraction.build import abstraction_path
+from ..abstraction.config import AbstractionConfig
+from ..game.presets import read_rules, rules_value
+from ..game.rules import Rules, is_whole
+from ..game.toml_file import read_toml, toml_value
+from .regret import Scheme, make_scheme
+from .schedule import Every, parse_duration
+from .scoring.sampling import MAX_FLOPS
+from .solvers import SOLVERS
+from .tree_size import TreeSize, tree_size
+
+#: Tables of a CONFIG.toml and the fields behind their keys.
+_TABLES: dict[str, dict[str, str]] = {
+    "checkpoint": {"every": "checkpoint_every"},
+    "snapshots": {"every": "snapshots_every"},
+    "check": {"every": "check_every", "flops": "check_flops"},
+}
+_SCHEDULES = ("checkpoint_every", "snapshots_every", "check_every")
+_EXAMPLES = {"every": '"5m"', "flops": "10"}
+FIVE_MINUTES = Every(300.0)
+_PLAIN = ("scheme", "sampling", "iterations", "time", "seed", "threads")
+
+
+@dataclass(frozen=True)
+class SolveConfig:
+    """What a run does: the dataclass behind CONFIG.toml.
+
+    Schedules are an `Every` or a value of one: "5m" or a number, seconds of solving, or "100_000 iterations".
+
+    Attributes:
+        rules: the game.
+        abstraction: the card abstraction to solve in.
+        bets: the bets on offer, a BetMenu or a value of one: "full" (every legal bet), another preset, sizes
+            as text, or a table.
+        scheme: weighting of iterations (`solver.regret`): a name that the sampling's solver knows, or a table
+            such as {"name": "dcfr", "alpha": 1.5}, whose other entries become `constants`.
+        constants: of the scheme where they are not its own, with `order`, and `horizon` of a schedule
+            (default: the iterations of the run).
+        sampling: what an iteration visits, one of `solver.solvers.SOLVERS`.
+        iterations: iterations to do in all (None: until the time is over).
+        time: seconds to solve in all (None: until the iterations are done).
+        seed: everything random follows from it.
+        threads: solver threads; runs of one thread are reproducible bit for bit.
+        checkpoint_every: schedule of the checkpoints.
+        snapshots_every: schedule of snapshots of the current strategy, for rounds that keep no average
+            (None: no snapshots). Snapshots by time are not reproducible, those by iterations are.
+        check_every: schedule of checks of the exploitability in the real game (None: no checks). They do
+            not change what is solved, and their time is not counted as time of solving.
+        check_flops: flops of a check, "all" (exact) or a number to draw; default: all with a small deck,
+            else 10.
+    """
+
+    rules: Rules
+    abstraction: AbstractionConfig
+    bets: BetMenu = FULL
+    scheme: str = "lcfr"
+    sampling: str = "external"
+    iterations: int | None = None
+    time: float | None = None
+    seed: int = 1
+    threads: int = 1
+    checkpoint_every: Every = FIVE_MINUTES
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    snapshots_every: Every | None = None
+    check_every: Every | None = None
+    check_flops: str | int | None = None
+
+    def __post_init__(self) -> None:
+        def need(ok: bool, message: str) -> None:
+            if not ok:
+                raise ValueError(message)
+
+        object.__setattr__(self, "bets", BetMenu.from_value(self.bets))
+        need(
+            isinstance(self.sampling, str) and self.sampling in SOLVERS,
+            f"sampling must be {_one_of(SOLVERS)}, not {self.sampling!r}",
+        )
+        need(
+            self.iterations is not None or self.time is not None,
+            'give iterations = N or time = "10m": how long to solve',
+        )
+        need(
+            self.iterations is None or is_whole(self.iterations, 1),
+            f"iterations must be a positive number, not {self.iterations!r}",
+        )
+        need(self.time is None or 0 < self.time < inf, "time must be a positive number of seconds")
+        need(
+            is_whole(self.seed, 0) and self.seed < 1 << 63,
+            f"seed must be a whole number from 0 to 2**63 - 1, not {self.seed!r}",
+        )
+        need(is_whole(self.threads, 1), f"threads must be a positive number, not {self.threads!r}")
+        for key in _SCHEDULES:
+            if getattr(self, key) is not None:
+                object.__setattr__(self, key, _every(getattr(self, key), key))
+        self._check_scheme()
+        flops = self.check_flops
+        need(
+            flops in (None, "all") or is_whole(flops, 1, MAX_FLOPS),
+            f'check.flops must be "all" or a number of flops from 1 to {MAX_FLOPS:,}, not {flops!r}',
+        )
+        if self.check_every is not None and flops is None:
+            object.__setattr__(self, "check_flops", "all" if self.rules.deck.size < 52 else 10)
+        need(
+            flops is None or self.check_every is not None,
+            'check.flops goes with check.every = "5m": say how often to check',
+        )
+        self.abstraction.check_fits(self.rules)
+
+    def _check_scheme(self) -> None:
+        if isinstance(self.scheme, Mapping):
+            constants = {**self.constants, **self.scheme}
+            if "name" not in constants:
+                raise ValueError('a table of the scheme has a name, as in {name = "dcfr", alpha = 1.5}')
+            object.__setattr__(self, "scheme", constants.pop("name"))
+            object.__setattr__(self, "constants", constants)
+        schemes = SOLVERS[self.sampling].schemes
+        if not isinstance(self.scheme, str) or self.scheme not in schemes:
+            raise ValueError(
+                f"scheme must be {_one_of(schemes)} with {self.sampling} sampling, not {self.scheme!r}"
+            )
+        horizon = self.constants.get("horizon")
+        if horizon is not None and not is_whole(horizon, 1):
+            raise ValueError(f"horizon of {self.scheme} must be a positive number, not {horizon!r}")
+        if self.scheme.startswith("hs-") and horizon is None and self.iterations is None:
+            raise ValueError(
+                f"scheme {self.scheme} follows a plan: give iterations = N, or a horizon in its table"
+            )
+        self.weighting()
+
+    def weighting(self) -> Scheme:
+        """The scheme with its constants."""
+        constants = {"horizon": self.iterations, **self.constants}
+        return make_scheme(self.scheme, **constants)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any], folder: Path) -> SolveConfig:
+        """From the keys of a CONFIG.toml; file names are relative to `folder`.
+
+        Raises ValueError for unknown keys and wrong values.
+        """
+        values = dict(values)
+        inside = {name for names in _TABLES.values() for name in names.values()} | {"constants"}
+        known = set(cls.__dataclass_fields__) - inside | set(_TABLES)
+        if unknown := set(values) - known:
+            raise ValueError(f"unknown key {min(unknown)!r}: a run has {', '.join(sorted(known))}")
+        for key in ("rules", "abstraction"):
+            if key not in values:
+                raise ValueError(f"the key {key} is missing")
+        for table, names in _TABLES.items():
+            values |= _entries(table, names, values.pop(table, {}))
+        values["rules"] = read_rules(values["rules"])
+        values["abstraction"] = _abstraction_config(values["abstraction"], values["rules"], folder)
+        if "time" in values:
+            values["time"] = parse_duration(values["time"])
+        return cls(**values)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> SolveConfig:
+        """Read a CONFIG.toml; ValueError with the file's name for anything wrong in it."""
+        return read_toml(path, lambda values: cls.from_dict(values, Path(path).parent))
+
+    def to_toml(self) -> str:
+        """The configuration with everything resolved; a run can be started from it again."""
+        values: dict[str, Any] = {"rules": rules_value(self.rules), "bets": self.bets.to_value()}
+        values |= {key: getattr(self, key) for key in _PLAIN}
+        if self.constants:
+            values["scheme"] = {"name": self.scheme, **self.constants}
+        lines = _lines(values)
+        for table, names in _TABLES.items():
+            entries = {key: getattr(self, name) for key, name in names.items()}
+            entries = {
+                key: entry.to_value() if isinstance(entry, Every) else entry
+                for key, entry in entries.items()
+            }
+            if found := _lines(entries):
+                lines += ["", f"[{table}]", *found]
+        described = self.abstraction.to_dict()
+        rounds = described.pop("round")
+        lines += ["", "[abstraction]", *_lines(described)]
+        for entry in rounds:
+            lines += ["", "[[abstraction.round]]", *_lines(entry)]
+        return "\n".join(lines) + "\n"
+
+    def size(self) -> TreeSize:
+        """Size of the betting tree and at most of the tables, known before anything is built."""
+        return tree_size(self.rules, self.bets, self.abstraction.max_buckets())
+
+    def memory(self) -> dict[str, int]:
+        """Bytes that the solver takes at most, by what they are for; known before anything is built.
+
+        Lower bounds for a tree too large to be counted.
+        """
+        return SOLVERS[self.sampling].memory(self, self.size())
+
+    def estimate_bytes(self) -> int:
+        """The sum of `memory`."""
+        return sum(self.memory().values())
+
+    def identity(self) -> dict[str, Any]:
+        """What must agree for a run to continue another one: everything but how long and how fast.
+
+        What is as it always was is left out, so that runs of earlier versions can be resumed.
+        """
+        rules = rules_value(self.rules)
+        if isinstance(rules, dict):  # two games of other names may have equal rules
+            rules = {key: value for key, value in rules.items() if key not in ("name", "description")}
+        identity = {
+            "rules": rules,
+            "abstraction": self.abstraction.hash,
+            "bets": self.bets.to_value(),
+            "scheme": self.scheme,
+            "sampling": self.sampling,
+            "seed": self.seed,
+        }
+        weighting = self.weighting()
+        if weighting != make_scheme(self.scheme, horizon=weighting.horizon) or weighting.horizon:
+            identity["weighting"] = str(weighting)
+        if self.snapshots_every is not None:
+            identity["snapshots.every"] = self.snapshots_every.to_value()
+        return identity
+
+
+def _one_of(names: Any) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else str(last)
+
+
+def _every(value: Any, key: str) -> Every:
+    """A schedule; ValueError with its key as a CONFIG.toml has it."""
+    try:
+        return Every.from_value(value)
+    except ValueError as error:
+        raise ValueError(f"{key.replace('_', '.')}: {error}") from None
+
+
+def _entries(table: str, names: dict[str, str], values: Any) -> dict[str, Any]:
+    """The fields that a table of a CONFIG.toml sets."""
+    keys = ", ".join(f"{key} = {_EXAMPLES[key]}" for key in names)
+    if not isinstance(values, dict):
+        raise ValueError(f"{table} must be a table [{table}] with {keys}, not {values!r}")
+    if unknown := set(values) - set(names):
+        raise ValueError(f"unknown key {min(unknown)!r} in [{table}]: it has {keys}")
+    return {names[key]: value for key, value in values.items()}
+
+
+def _lines(values: Mapping[str, Any]) -> list[str]:
+    """Lines of TOML, without what is None."""
+    return [f"{key} = {toml_value(value, key)}" for key, value in values.items() if value is not None]
+
+
+def _abstraction_config(source: Any, rules: Rules, folder: Path) -> AbstractionConfig:
+    """From a file name, a table, "lossless", or the hash of an abstraction in the cache."""
+    if isinstance(source, dict):
+        return AbstractionConfig.from_dict(source)
+    if not isinstance(source, str):
+        raise ValueError('abstraction must be a file name, a hash, "lossless" or a table')
+    if source == "lossless":
+        return AbstractionConfig.lossless(rules)
+    if re.fullmatch(r"[0-9a-f]{16}", source):
+        header, _ = load_arrays(abstraction_path(source), "abstraction")
+        return AbstractionConfig.from_dict(header["config"])
+    return AbstractionConfig.from_toml(folder / source)

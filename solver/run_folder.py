@@ -1,0 +1,162 @@
+"""The folder of a run: what it was told, its checkpoints, its metrics; whole at every moment.
+
+    config.toml     the configuration with everything resolved
+    versions.json   of Python and the packages
+    metrics.jsonl   one JSON object a line: checkpoints, snapshots and checks as they came
+    checkpoints/    the newest one, named by its iterations
+    snapshots/      strategies of the way, where averages are rebuilt from them
+    strategy/       the average strategy, when the run is over
+    figures/
+
+Checkpoints are written beside the old ones, synced and renamed; a line of metrics is written before the
+checkpoint that it is of. Whatever a killed run left beyond its newest checkpoint is taken back when it is
+resumed, so that its metrics and snapshots are those of a run that was never killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from .config import SolveConfig
+from .solvers import HoldemSolver
+
+_PACKAGES = ("nashfold", "numpy", "numba", "open_spiel")
+
+
+class RunFolder:
+    """The folder of a run: checks first, writes later.
+
+    Args:
+        path: the folder.
+        config: what is to be done.
+        resume: whether to go on with the run in the folder.
+
+    Raises ValueError for a folder that is in the way, or one that holds no run or another one to resume.
+    """
+
+    def __init__(self, path: Path, config: SolveConfig, resume: bool):
+        self.path, self.config, self.resume = path, config, resume
+        self._checkpoints = path / "checkpoints"
+        if resume and not (path / "config.toml").is_file():
+            raise ValueError(f"{path} holds no run to resume: solve without --resume starts one")
+        if not resume and path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise ValueError(
+                f"{path} is in the way: choose another folder, or --resume to go on with its run"
+            )
+        self._newest: Path | None = None
+        if resume:
+            self._check_same(SolveConfig.from_toml(path / "config.toml").identity())
+            names = sorted(entry.name for entry in self._checkpoints.glob("[0-9]*"))
+            self._newest = self._checkpoints / names[-1] if names else None
+
+    def _check_same(self, started_as: dict[str, Any]) -> None:
+        wanted = self.config.identity()
+        for key in (*wanted, *started_as):
+            before, now = started_as.get(key), wanted.get(key)
+            if before != now:
+                raise ValueError(
+                    f"{self.path} is another run: its {_difference(key, before, now)}; "
+                    "resume with its own config.toml"
+                )
+
+    @property
+    def snapshots(self) -> Path:
+        """Where snapshots of the strategy are kept."""
+        return self.path / "snapshots"
+
+    @property
+    def tables(self) -> Path:
+        """Where the tables of a run are that keeps them in mapped files."""
+        return self.path / "tables"
+
+    def load(self, solver: HoldemSolver) -> dict[str, Any]:
+        """Go on from the newest checkpoint: its header, or {} where there is none."""
+        return {} if self._newest is None else solver.load(self._newest, self.config.identity())
+
+    def begin(self, iterations: int) -> None:
+        """Make the folder, or take back what came after the checkpoint of so many iterations."""
+        self._checkpoints.mkdir(parents=True, exist_ok=True)
+        (self.path / "figures").mkdir(exist_ok=True)
+        self._clear_unfinished()
+        self._write("config.toml", self.config.to_toml())
+        versions = {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
+        self._write("versions.json", json.dumps(versions, indent=1) + "\n")
+        kept: dict[tuple[str, int], str] = {}
+        for record in self.metrics():
+            if record.get("iterations", 0) <= iterations:
+                name = record.get("event", ""), record.get("iterations", 0)
+                kept.setdefault(name, json.dumps(record) + "\n")
+        self._write("metrics.jsonl", "".join(kept.values()))
+        for path in self.snapshots.glob("[0-9]*"):
+            if int(path.name) > iterations:
+                shutil.rmtree(path)
+
+    def _clear_unfinished(self) -> None:
+        """Remove what was half-written when a run was killed."""
+        for folder in (self.path, self._checkpoints, self.snapshots):
+            for path in (*folder.glob(".*.new"), *folder.glob(".*.old")):
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+
+    def _write(self, name: str, text: str) -> None:
+        """Write a file beside its old version and rename it into place."""
+        fresh = self.path / f".{name}.new"
+        with open(fresh, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, self.path / name)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """The records of metrics.jsonl; a line that was not finished is left out."""
+        path, found = self.path / "metrics.jsonl", []
+        if path.is_file():
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(record, dict):
+                    found.append(record)
+        return found
+
+    def note(self, record: dict[str, Any]) -> None:
+        """Add a line to metrics.jsonl."""
+        with open(self.path / "metrics.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def save(self, solver: HoldemSolver, header: dict[str, Any], record: dict[str, Any]) -> None:
+        """Note a record, write a checkpoint under a new name, then drop the older ones.
+
+        Args:
+            solver: whose checkpoint it is.
+            header: what the run must know to go on.
+            record: for metrics.jsonl.
+        """
+        self.note(record)
+        path = self._checkpoints / f"{solver.iterations:015d}"
+        solver.save(path, {**self.config.identity(), **header})
+        for other in self._checkpoints.iterdir():
+            if other != path:
+                shutil.rmtree(other, ignore_errors=True)
+
+
+def _difference(key: str, first: Any, second: Any) -> str:
+    """Where two values differ; of tables only the entries that do."""
+    if not (isinstance(first, dict) and isinstance(second, dict)):
+        return f"{key} is {first}, not {second}"
+    return ", ".join(
+        f"{key}.{entry} is {first.get(entry)}, not {second.get(entry)}"
+        for entry in sorted({*first, *second})
+        if first.get(entry) != second.get(entry)
+    )
