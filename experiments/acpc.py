@@ -19,7 +19,7 @@ from ..game.acpc_client import play_acpc
 from ..game.acpc_dealer import Dealer, DealerResult
 from ..game.hand import new_hand
 from ..game.rules import Rules
-from .options import given_rules, read_rules_option
+from .options import add_translation_option, given_rules, read_rules_option, set_translation
 from .progress import counting_bar
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def add_acpc_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("host", metavar="HOST")
     parser.add_argument("port", type=int, metavar="PORT")
     parser.add_argument("--rules", metavar="NAME|FILE.game", help="the game, for built-in strategies")
+    add_translation_option(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the strategy's choices")
 
 
@@ -43,6 +44,7 @@ def run_acpc(options: argparse.Namespace) -> dict[str, Any]:
     from ..solver.strategy import StrategyPlayer, playing_strategy
 
     strategy, rules = playing_strategy(options.strategy, given_rules(options))
+    set_translation(options.translation, [strategy])
     _warm_up(strategy, rules)
     player = StrategyPlayer(strategy, options.seed)
     with tqdm(desc="match", unit=" hands", file=sys.stderr, leave=False) as bar:

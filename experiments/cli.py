@@ -18,7 +18,7 @@ from ..game.presets import PRESETS, preset, preset_readings
 from .acpc import add_acpc_options, add_dealer_options, run_acpc, run_dealer
 from .bonus import add_bonus_options, run_bonus
 from .build import add_build_options, run_build
-from .options import given_rules, read_flops_option
+from .options import add_translation_option, given_rules, read_flops_option, set_translation
 from .play import add_play_options, run_play
 from .progress import counting_bar
 from .solve import add_solve_options, run_solve
@@ -85,6 +85,13 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--flops", default="all", metavar="all|N", help="all flops, or so many drawn by weight"
     )
+    sub.add_argument(
+        "--bets",
+        default="full",
+        metavar="full|menu",
+        help="of the responder: every legal bet where its tree fits into memory, or the strategy's own",
+    )
+    add_translation_option(sub)
     sub.add_argument("--method", default="best-response", metavar="best-response|local-best-response")
     sub.add_argument("--seed", type=int, default=0, metavar="S")
     sub.add_argument("--threads", type=int, metavar="N")
@@ -97,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--hands", type=int, required=True, metavar="N")
     sub.add_argument("--duplicate", action="store_true", help="play every deal twice, seats swapped")
     sub.add_argument("--seed", type=int, default=0, metavar="S")
+    add_translation_option(sub)
     sub.add_argument("--workers", type=int, default=1, metavar="N", help="processes to play in")
 
     add_play_options(command("play", run_play, "play against a strategy in the terminal"))
@@ -149,9 +157,19 @@ def _score(options: argparse.Namespace) -> Any:
     if options.cluster is not None:
         raise ValueError("--cluster is not available yet: score on this machine with --flops N")
     flops = read_flops_option(options.flops)
+    if options.bets not in ("full", "menu"):
+        raise ValueError(f"--bets takes full or menu, not {options.bets!r}")
     strategy = open_strategy(options.strategy, given_rules(options))
+    set_translation(options.translation, [strategy])
     with counting_bar("best response", "flops") as progress:
-        result = best_response(strategy, flops, options.seed, threads=options.threads, progress=progress)
+        result = best_response(
+            strategy,
+            flops,
+            options.seed,
+            threads=options.threads,
+            progress=progress,
+            bets=options.bets,
+        )
     if not options.json:
         print(f"{result.strategy}: {result}")
         print("best response as player 0 (big blind), as player 1 (button): "
@@ -170,6 +188,7 @@ def _match(options: argparse.Namespace) -> Any:
         opened[source], rules = playing_strategy(source, rules)
     assert rules is not None
     strategies = [opened[options.a], opened[options.b]]
+    set_translation(options.translation, strategies)
     players = [StrategyPlayer(strategy, options.seed) for strategy in strategies]
     with counting_bar("hands", "hands") as progress:
         result = play_match(

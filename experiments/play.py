@@ -27,7 +27,7 @@ from ..game.players import begin_hand
 from ..game.presets import BONUS_GAMES, MATCH_HANDS, preset_name
 from ..game.strength import CATEGORIES, CATEGORY_TOP, hand_strength
 from .history import History
-from .options import given_rules
+from .options import add_translation_option, given_rules, set_translation
 
 YOU = 0  # the person is the first player of the match: in the big blind first
 NO_END = 10**9
@@ -43,6 +43,7 @@ def add_play_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments to its parser."""
     parser.add_argument("strategy", metavar="STRATEGY", help="a run, a strategy or a built-in name")
     parser.add_argument("--rules", metavar="NAME", help="the game, for built-in strategies")
+    add_translation_option(parser)
     parser.add_argument("--hands", type=int, metavar="N", help="leave after so many hands")
     parser.add_argument("--seed", type=int, metavar="S", help="of the deals; default: drawn anew")
     parser.add_argument(
@@ -63,6 +64,7 @@ def run_play(options: argparse.Namespace) -> dict[str, Any]:
     from ..solver.strategy import StrategyPlayer, playing_strategy
 
     opponent, rules = playing_strategy(options.strategy, given_rules(options))
+    set_translation(options.translation, [opponent])
     if Betting.start(rules).is_over:
         raise ValueError("there is nothing to play: the blinds put a player all-in before anybody acts")
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:

@@ -71,7 +71,7 @@ def _remark(state: SolveProgress) -> str:
     if state.check is None:
         return text
     found = state.check.exploitability
-    error = f" +- {found.standard_error:.1f}" if found.kind == "estimate" else ""
+    error = f" +- {found.standard_error:.1f}" if found.standard_error > 0 else ""
     return f"{text}, {found.mbb_per_hand:.1f}{error} mbb/h after {state.check.iterations:,}"
 
 

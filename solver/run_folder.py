@@ -20,6 +20,7 @@ import os
 import platform
 import shutil
 from importlib.metadata import version
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -129,9 +130,9 @@ class RunFolder:
         return found
 
     def note(self, record: dict[str, Any]) -> None:
-        """Add a line to metrics.jsonl."""
+        """Add a line to metrics.jsonl; what JSON cannot say, not-a-number, is null."""
         with open(self.path / "metrics.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+            file.write(json.dumps({key: _plain(value) for key, value in record.items()}) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -149,6 +150,10 @@ class RunFolder:
         for other in self._checkpoints.iterdir():
             if other != path:
                 shutil.rmtree(other, ignore_errors=True)
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _difference(key: str, first: Any, second: Any) -> str:
