@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from nashfold.abstraction import AbstractionConfig, BetMenu, RoundConfig
 from nashfold.experiments.cli import main
 from nashfold.game import new_hand, preset
 from nashfold.solver import SolveConfig, Strategy
+from nashfold.solver.schedule import Every
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BLUEPRINTS = sorted((EXAMPLES / "blueprints").glob("*.toml"))
-ABSTRACTION = """
-rules = "short-nolimit"
-[[round]]
-feature = "preflop-classes"
-[[round]]
-feature = "ehs"
-buckets = 4
-[[round]]
-feature = "ehs"
-buckets = 3
-"""
-CONFIG = """
-rules = "short-nolimit"
-abstraction = "abstraction.toml"
-iterations = 40_000
-seed = 1
-[bets]
-preflop = ["60%, a", "a"]
-flop = ["40%, 150%, a", "a"]
-[check]
-every = "40_000 iterations"
-flops = 1
-"""
+RULES = replace(preset("short-nolimit"), stacks=(10, 10), name="tiny-nolimit")
+ROUNDS = (RoundConfig("preflop-classes"), RoundConfig("ehs", 4), RoundConfig("ehs", 3))
+CONFIG = SolveConfig(
+    RULES,
+    AbstractionConfig(RULES, ROUNDS),
+    BetMenu.from_value({"preflop": ["60%, a", "a"], "flop": ["40%, 150%, a", "a"]}),
+    iterations=40_000,
+    check_every=Every(iterations=20_000),
+    check_flops=2,
+)
 
 
 @pytest.mark.parametrize("path", BLUEPRINTS, ids=lambda path: path.stem)
@@ -49,8 +39,7 @@ def test_the_examples_fit_into_memory(path):
 def blueprint(tmp_path_factory) -> Path:
     """A run of CONFIG."""
     folder = tmp_path_factory.mktemp("blueprint")
-    (folder / "abstraction.toml").write_text(ABSTRACTION)
-    (folder / "config.toml").write_text(CONFIG)
+    (folder / "config.toml").write_text(CONFIG.to_toml())
     assert main(["solve", str(folder / "config.toml"), "--out", str(folder / "run")]) == 0
     return folder / "run"
 
@@ -70,8 +59,8 @@ def json_of(capsys):
 def test_checks_on_the_way_are_of_the_real_game(blueprint, json_of):
     records = [json.loads(line) for line in (blueprint / "metrics.jsonl").read_text().splitlines()]
     checks = [record for record in records if record["event"] == "check"]
-    assert [check["iterations"] for check in checks] == [40_000]
-    score = json_of("score", blueprint, "--flops", 1, "--seed", 1)
+    assert [check["iterations"] for check in checks] == [20_000, 40_000]
+    score = json_of("score", blueprint, "--flops", 2, "--seed", 1)
     assert checks[-1]["mbb_per_hand"] == score["mbb_per_hand"]
     assert score["responder"] == "every legal bet"
     assert score["translation"] == "deterministic"
@@ -79,7 +68,7 @@ def test_checks_on_the_way_are_of_the_real_game(blueprint, json_of):
 
 
 def test_a_responder_with_the_menu_alone_wins_less(blueprint, json_of, capsys):
-    sample = ["score", blueprint, "--flops", 1]
+    sample = ["score", blueprint, "--flops", 3]
     full = json_of(*sample)
     menu = json_of(*sample, "--bets", "menu")
     nearest = json_of(*sample, "--translation", "nearest")
@@ -93,13 +82,13 @@ def test_a_responder_with_the_menu_alone_wins_less(blueprint, json_of, capsys):
 
 def test_it_plays_the_real_game_through_translation(blueprint, json_of, capsys):
     """Against bets that its tree does not have; it beats what calls or raises with anything."""
-    hand = new_hand(preset("short-nolimit"), hole=("AsAh", "KdKc"), board="9c9hTsJd")
+    hand = new_hand(RULES, hole=("AsAh", "KdKc"), board="9c9hTsJd")
     hand = hand.play("raise-to:5")
     probabilities = Strategy.load(blueprint).probabilities(hand)
     assert sum(probabilities.values()) == pytest.approx(1)
     match = ["match", blueprint, "call-or-raise", "--hands", 3_000, "--duplicate"]
     result = json_of(*match)
-    assert result["mbb_per_hand"] > 4 * result["standard_error"]
+    assert result["mbb_per_hand"] > 3 * result["standard_error"]
     assert json_of(*match, "--translation", "pseudo-harmonic") == result
     assert json_of(*match, "--translation", "nearest") != result
     arguments = ["match", "random", "always-call", "--rules", "leduc", "--hands", "10"]
