@@ -1,37 +1,185 @@
-"""External-sampling Monte Carlo CFR on hold'em tables (Lanctot, Waugh, Zinkevich and Bowling 2009).
+"""Monte Carlo CFR on hold'em tables: external, outcome, chance and average-strategy sampling.
 
-One iteration deals one hand and walks the betting tree once for each player: every action of the
-traverser is visited, one action of the other player is drawn. Regrets of the traverser and the average
-strategy of the other player are updated with the weight of the iteration: its number under linear
-weighting ("lcfr", Brown and Sandholm 2019), 1 under "cfr".
+An iteration deals one hand and walks the betting tree. With u the winnings of the traverser and q the
+probability with which sampling gets to a terminal history by the traverser's own actions, all of them but
+chance sampling are one walk for each player (Lanctot, Waugh, Zinkevich and Bowling 2009):
 
-Tables are single precision: a sum stops growing when its increments fall below a 2**24th of it, after some
-10 million visits of one bucket with equal weights and later with linear ones.
+    external            at the traverser's nodes every action is visited, at the other player's one is
+                        drawn from his strategy
+    outcome             at the traverser's nodes one action is drawn too: from his strategy with probability
+                        1 - exploration, else uniformly. An action's sampled value is u / q times his own
+                        probabilities of the actions after it, and 0 where it was not drawn
+    average-strategy    at the traverser's nodes each action is visited, independently of the others, with
+                        the probability max(epsilon, (beta + tau s(a)) / (beta + sum s)), s being the
+                        cumulative average strategy (Gibson, Burch, Lanctot and Szafron 2012); values are
+                        again u / q
+    chance              only the cards are drawn: all actions of both players are visited in one walk that
+                        updates both, with their exact probabilities (Zinkevich, Johanson, Bowling and
+                        Piccione 2007)
+
+In the first three the average strategy is updated at the nodes of the other player, weighted by 1 / q: his
+own actions are drawn from his strategy, so that its expectation is the average that CFR asks for. Sampled
+regrets are unbiased estimates of the counterfactual regrets, given the strategies.
+
+Schemes (`solver.regret`): "cfr" and "lcfr" weigh iterations by 1 and by their number; both carry over to
+sampling with their theorems. "cfr+" cuts sampled regrets at 0 and weighs averages linearly: a heuristic, the
+noise of samples is cut too and is no longer centred. "dcfr" with its discounts once in `Discounting.every`
+iterations, as if these were one, until a first phase ends: a heuristic too, and with alpha = beta = gamma = 1
+about what Brown and Sandholm did for Pluribus (2019).
+
+`Pruning` leaves out actions with very negative regrets in most iterations (regret-based pruning, Brown and
+Sandholm 2015, in the sampled form of Pluribus): a heuristic that saves time and forgets a little.
 
 All randomness of an iteration comes from the seed and its number, so that a run that is broken off
-and resumed takes the same walks as an unbroken one.
+and resumed takes the same walks as an unbroken one. Sums are rounded at random (`solver.sampling_kernels`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
-import numba as nb
 import numpy as np
 
 from ..abstraction.buckets import CardAbstraction
+from ..game.rules import is_whole
 from ..game.strength import hand_strength
-from .betting_tree import SHOWDOWN, BettingTree
+from . import sampling_kernels as kernels
+from .betting_tree import BettingTree
+from .regret import Scheme, make_scheme
 from .tables import Tables
 
-SCHEMES = ("cfr", "lcfr")
-SAMPLINGS = ("external",)
-CHUNK = 8192  # iterations dealt at a time
+#: Which schemes go with which sampling. Cutting at 0 needs samples of low variance.
+SCHEMES_OF: dict[str, tuple[str, ...]] = {
+    "external": ("cfr", "lcfr", "dcfr", "cfr+"),
+    "outcome": ("cfr", "lcfr", "dcfr"),
+    "chance": ("cfr", "lcfr", "dcfr", "cfr+"),
+    "average-strategy": ("cfr", "lcfr", "dcfr"),
+}
+SAMPLINGS = tuple(SCHEMES_OF)
+SCHEMES = tuple(dict.fromkeys(scheme for schemes in SCHEMES_OF.values() for scheme in schemes))
+CHUNK = 8192  # iterations of external sampling in one call of `run`, by thread
+_BATCH = 2048  # iterations dealt at a time
+_WHOLE_DEALS = 1 << 22  # nodes visited in a batch of chance sampling, at most
 
-# Columns of the packed node records: all that a visit needs, in half a cache line.
-_KIND, _ROUND, _FIRST_CHILD, _NUM_ACTIONS, _SLOT, _STAKE = range(6)
+
+@dataclass(frozen=True)
+class Pruning:
+    """Leave out actions of very negative regret, with external sampling.
+
+    Regrets are counted in chips and in the weight of the current iteration: under "lcfr" a sum of regrets
+    weighted by their iterations is divided by the number of the current one. Actions of the last round and
+    those that end the hand are never left out, and an iteration leaves out none with probability
+    1 - `probability`, drawn for each player.
+
+    Attributes:
+        threshold: actions with regrets below it are left out.
+        floor: regrets are cut there from below, so that what was pruned can come back.
+        start: iterations done before pruning begins.
+        probability: the share of iterations that prune, 0.95 in Pluribus.
+
+    Raises ValueError unless floor <= threshold < 0, 0 <= start and 0 <= probability <= 1.
+    """
+
+    threshold: float
+    floor: float = -inf
+    start: int = 0
+    probability: float = 0.95
+
+    def __post_init__(self) -> None:
+        for key in ("threshold", "floor", "probability"):
+            value = getattr(self, key)
+            if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+                raise ValueError(f"pruning.{key} must be a number, not {value!r}")
+        if not self.threshold < 0:
+            raise ValueError(f"pruning.threshold must be below 0, not {self.threshold:g}")
+        if self.floor > self.threshold:
+            raise ValueError(
+                f"pruning.floor {self.floor:g} is above the threshold {self.threshold:g}: "
+                "nothing would be pruned"
+            )
+        if not is_whole(self.start, 0):
+            raise ValueError(f"pruning.start must be a number of iterations, not {self.start!r}")
+        if not 0 <= self.probability <= 1:
+            raise ValueError(f"pruning.probability must be from 0 to 1, not {self.probability:g}")
+
+
+@dataclass(frozen=True)
+class Discounting:
+    """When the scheme "dcfr" discounts: after each of the first iterations `every`, 2 `every`, ... `until`.
+
+    The k-th time regrets are multiplied by the scheme's factors of iteration k; averages are weighted by its
+    weight of the period that an iteration belongs to. Raises ValueError for numbers that are not positive.
+    """
+
+    every: int = 1_000_000
+    until: int = 40_000_000
+
+    def __post_init__(self) -> None:
+        for key in ("every", "until"):
+            if not is_whole(getattr(self, key), 1):
+                raise ValueError(f"discounting.{key} must be a positive number of iterations")
+
+    def period(self, iteration: Any) -> Any:
+        """Number, from 1, of the period of iterations counted from 1."""
+        return np.minimum((iteration - 1) // self.every, self.until // self.every) + 1
+
+
+@dataclass(frozen=True)
+class AverageSampling:
+    """Constants of average-strategy sampling; the defaults are those of the paper's no-limit hold'em.
+
+    Attributes:
+        epsilon: least probability of an action, above 0 and at most 1.
+        beta: visits, in the weight of the current iteration, up to which everything is visited.
+        tau: how much more often than in the average strategy actions are visited.
+
+    Raises ValueError for others.
+    """
+
+    epsilon: float = 0.05
+    beta: float = 1e6
+    tau: float = 1000.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon <= 1:
+            raise ValueError(
+                f"epsilon of average-strategy sampling must be above 0 and at most 1, not {self.epsilon:g}"
+            )
+        if not (0 < self.beta < inf and 0 < self.tau < inf):
+            raise ValueError("beta and tau of average-strategy sampling must be positive numbers")
+
+
+def check_combination(
+    scheme: str,
+    sampling: str,
+    pruning: Pruning | None = None,
+    discounting: Discounting | None = None,
+    keeps_all_averages: bool = True,
+) -> None:
+    """ValueError, in one line, for choices that do not go together."""
+    if sampling not in SCHEMES_OF:
+        raise ValueError(f"unknown sampling {sampling!r}: choose {_one_of(SAMPLINGS)}")
+    if scheme not in SCHEMES_OF[sampling]:
+        raise ValueError(
+            f"scheme {scheme!r} does not go with {sampling} sampling: choose {_one_of(SCHEMES_OF[sampling])}"
+        )
+    if pruning is not None and sampling != "external":
+        raise ValueError(f"pruning goes with external sampling, not with {sampling} sampling")
+    if pruning is not None and scheme == "cfr+":
+        raise ValueError("cfr+ has no negative regrets to prune by: choose cfr, lcfr or dcfr")
+    if discounting is not None and scheme != "dcfr":
+        raise ValueError(f"discounting in periods is the scheme dcfr, not {scheme}")
+    if sampling == "average-strategy" and not keeps_all_averages:
+        raise ValueError("average-strategy sampling needs the averages of all rounds")
+
+
+def _one_of(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 class MonteCarlo:
@@ -41,41 +189,58 @@ class MonteCarlo:
         tree: the betting tree.
         abstraction: buckets of the hands; must fit the tree's rules.
         tables: regrets and averages, modified in place.
-        scheme: one of SCHEMES.
+        scheme: a name or a Scheme; see SCHEMES_OF.
         sampling: one of SAMPLINGS.
         seed: everything random follows from it.
-        threads: above 1, threads share the tables without locks; the result then depends on how they
-            happen to interleave.
+        threads: above 1, threads share the tables without locks: the result then depends on how they
+            happen to interleave, and now and then an update is lost, or, where two threads rescale one
+            int16 record, wrong by a factor of two.
+        pruning: None: nothing is pruned.
+        discounting: with "dcfr"; None: the defaults.
+        exploration: with outcome sampling: above 0, at most 1 (0.6 in Lanctot et al. 2009).
+        average_sampling: with average-strategy sampling; None: the defaults.
 
-    Raises ValueError for an abstraction that does not fit or an unknown scheme.
+    Raises ValueError for an abstraction or tables that do not fit, and for what does not go together.
     """
+
+    unit = "nodes"  # what touched_nodes counts
 
     def __init__(
         self,
         tree: BettingTree,
         abstraction: CardAbstraction,
         tables: Tables,
-        scheme: str = "lcfr",
+        scheme: str | Scheme = "lcfr",
         sampling: str = "external",
         seed: int = 0,
         threads: int = 1,
+        *,
+        pruning: Pruning | None = None,
+        discounting: Discounting | None = None,
+        exploration: float = 0.6,
+        average_sampling: AverageSampling | None = None,
     ):
-        if scheme not in SCHEMES:
-            raise ValueError(
-                f"unknown scheme {scheme!r} for external sampling: choose {' or '.join(SCHEMES)}"
-            )
-        if sampling not in SAMPLINGS:
-            raise ValueError(f"unknown sampling {sampling!r}: choose {' or '.join(SAMPLINGS)}")
+        self.scheme, self.sampling = make_scheme(scheme), sampling
+        keeps_all = len(tables.averages) == tree.rules.num_rounds
+        check_combination(self.scheme.name, sampling, pruning, discounting, keeps_all)
+        if not 0 < exploration <= 1:
+            raise ValueError(f"exploration must be above 0 and at most 1, not {exploration:g}")
         abstraction.check_fits(tree.rules)
+        if tables.tree is not tree or tables.num_buckets != list(abstraction.num_buckets):
+            raise ValueError("the tables are of another betting tree or other buckets")
         self.tree, self.abstraction, self.tables = tree, abstraction, tables
-        self.scheme, self.sampling = scheme, sampling
         self.seed, self.threads = seed, threads
+        self.pruning, self.discounting = pruning, discounting or Discounting()
+        sampled = average_sampling or AverageSampling()
+        self._constants = np.array([exploration, sampled.epsilon, sampled.beta, sampled.tau])
         self.touched_nodes = 0
-        self._nodes = _packed_nodes(tree)
+        self._nodes = _packed_nodes(tree, tables)
         self._depth = _depth(tree)
         self._deck_cards = tree.rules.deck.cards
-
-    unit = "nodes"  # what touched_nodes counts
+        self._layouts = [tables.layout(index) for index in range(tree.rules.num_rounds)]
+        self._batch = _BATCH
+        if sampling == "chance":
+            self._batch = min(_BATCH, max(1, _WHOLE_DEALS // len(tree)))
 
     @property
     def iterations(self) -> int:
@@ -85,11 +250,15 @@ class MonteCarlo:
     @property
     def chunk(self) -> int:
         """A good number of iterations for one call of `run`: some tenths of a second."""
-        return CHUNK * self.threads
+        return self._batch * (CHUNK // _BATCH) * self.threads
 
-    def average_strategy(self) -> list[np.ndarray]:
-        """By round, float32 [bucket, slot]."""
-        return self.tables.average_strategy()
+    def average_weight(self, iteration: int) -> float:
+        """Weight of the strategy of an iteration, counted from 1, in the average."""
+        return float(self._weights(iteration - 1, 1)[0, 1])
+
+    def average_strategy(self, rebuilt: Mapping[int, np.ndarray] | None = None) -> list[np.ndarray]:
+        """By round, float32 [bucket, slot]; see `Tables.average_strategy`."""
+        return self.tables.average_strategy(rebuilt)
 
     def current_strategy(self) -> list[np.ndarray]:
         """By round, float32 [bucket, slot]: what regret matching plays now."""
@@ -105,40 +274,117 @@ class MonteCarlo:
 
     def run(self, iterations: int) -> None:
         """Do that many more iterations."""
+        left = iterations
+        while left > 0:
+            step = min(left, self._until_discount())
+            self._run_undiscounted(step)
+            self.tables.iterations += step
+            left -= step
+            self._discount_if_due()
+
+    def _run_undiscounted(self, iterations: int) -> None:
         first = self.tables.iterations
-        starts = range(first, first + iterations, CHUNK)
-        chunks = [(start, min(CHUNK, first + iterations - start)) for start in starts]
+        starts = range(first, first + iterations, self._batch)
+        batches = [(start, min(self._batch, first + iterations - start)) for start in starts]
         if self.threads == 1:
-            touched = [self._chunk(*chunk) for chunk in chunks]
+            touched = [self._run_batch(*batch) for batch in batches]
         else:
             with ThreadPoolExecutor(self.threads) as pool:
-                touched = list(pool.map(lambda chunk: self._chunk(*chunk), chunks))
+                touched = list(pool.map(lambda batch: self._run_batch(*batch), batches))
         self.touched_nodes += sum(touched)
-        self.tables.iterations += iterations
 
-    def _chunk(self, first: int, count: int) -> int:
-        rows, outcome = self._deal(first, count)
-        frames = np.empty((self._depth, 3), np.int64)
-        action_values = np.empty((self._depth, int(self.tree.num_actions.max())))
-        linear = self.scheme == "lcfr"
-        return _iterate(
+    def _run_batch(self, first: int, count: int) -> int:
+        if self.pruning and first < self.pruning.start < first + count:
+            before = self.pruning.start - first
+            return self._run_batch(first, before) + self._run_batch(first + before, count - before)
+        return self._walk(first, *self._deal(first, count))
+
+    def _walk(self, first: int, rows: np.ndarray, outcome: np.ndarray) -> int:
+        """The iterations of these deals; number of nodes visited."""
+        weights = self._weights(first, len(rows))
+        shared = (
             first,
-            linear,
             self.seed,
             self._nodes,
             rows,
             outcome,
+            weights,
             self.tables.values,
-            frames,
-            action_values,
+            self._floor(),
         )
+        actions = int(self.tree.num_actions.max())
+        if self.sampling == "chance":
+            size = len(self.tree)
+            room = (np.empty((size, 2)), np.empty(size), np.empty(size), np.empty(actions))
+            return kernels.walk_whole_deals(*shared, *room)
+        prune_below, probability = -inf, 0.0
+        if self.pruning and first >= self.pruning.start:
+            prune_below, probability = float(self.pruning.threshold), float(self.pruning.probability)
+        return kernels.walk_deals(
+            *shared,
+            _CODES[self.sampling],
+            prune_below,
+            probability,
+            self._constants,
+            np.empty((self._depth, 3), np.int64),
+            np.empty(self._depth),
+            np.empty((self._depth, actions)),
+            np.empty((self._depth, actions)),
+            np.empty(actions),
+        )
+
+    def _floor(self) -> float:
+        """Where regrets are cut, in the weight of the current iteration."""
+        if self.scheme.weights(1).floor:
+            return 0.0
+        return float(self.pruning.floor) if self.pruning else -inf
+
+    def _weights(self, first: int, count: int) -> np.ndarray:
+        """float64 [iteration, 2]: weights of the regrets and of the average strategy."""
+        numbers = np.arange(first + 1, first + count + 1)
+        weights = np.ones((count, 2))
+        if self.scheme.name == "lcfr":
+            weights[:] = numbers[:, None]
+        elif self.scheme.name == "cfr+":
+            weights[:, 1] = np.maximum(numbers - self.scheme.constants["delay"], 0)
+        elif self.scheme.name == "dcfr":
+            for period in np.unique(periods := self.discounting.period(numbers)):
+                weights[periods == period, 1] = self.scheme.weights(int(period)).average_weight
+        return weights
+
+    def _until_discount(self) -> float:
+        """Iterations until the tables are to be discounted next."""
+        if self.scheme.name != "dcfr":
+            return inf
+        every = self.discounting.every
+        return every - self.tables.iterations % every
+
+    def _discount_if_due(self) -> None:
+        done, every = self.tables.iterations, self.discounting.every
+        if self.scheme.name != "dcfr" or done % every or done > self.discounting.until:
+            return
+        factors = self.scheme.weights(done // every)
+        scratch = np.empty(int(self.tree.num_actions.max()))
+        for start, length, count, records in self._layouts:
+            kernels.discount_regrets(
+                self.tables.values,
+                start,
+                length,
+                count,
+                records,
+                float(factors.positive),
+                float(factors.negative),
+                scratch,
+                self.seed,
+                done,
+            )
 
     def _deal(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Table rows int64 [deal, player, round] and outcomes int8 [deal] (+1: player 0 wins)."""
         rules = self.tree.rules
         board_size = rules.board_size(rules.num_rounds - 1)
         cards = np.empty((count, 4 + board_size), np.int64)
-        _deal_cards(first, self.seed, len(self._deck_cards), cards)
+        kernels.deal_cards(first, self.seed, len(self._deck_cards), cards)
         hole, board = cards[:, :4].reshape(count, 2, 2), cards[:, 4:]
         hands = _hand_indices(hole)
         rows = np.empty((count, 2, rules.num_rounds), np.int64)
@@ -152,24 +398,34 @@ class MonteCarlo:
         return rows, np.sign(both[0] - both[1]).astype(np.int8)
 
 
+_CODES = {
+    "external": kernels.EXTERNAL,
+    "outcome": kernels.OUTCOME,
+    "average-strategy": kernels.AVERAGE_STRATEGY,
+}
+
+
 def _hand_indices(hole: np.ndarray) -> np.ndarray:
     """Hand indices of hole int64 [..., 2]."""
     high, low = hole.max(axis=-1), hole.min(axis=-1)
     return high * (high - 1) // 2 + low
 
 
-def _packed_nodes(tree: BettingTree) -> np.ndarray:
+def _packed_nodes(tree: BettingTree, tables: Tables) -> np.ndarray:
     """int32 [node, 8]: node records; the stake of a fold is signed: what player 0 wins."""
     nodes = np.zeros((len(tree), 8), np.int32)
-    nodes[:, _KIND] = tree.kind
-    nodes[:, _ROUND] = tree.round
-    nodes[:, _FIRST_CHILD] = tree.first_child
-    nodes[:, _NUM_ACTIONS] = tree.num_actions
-    nodes[:, _SLOT] = 2 * tree.action_slot
+    nodes[:, kernels.KIND] = tree.kind
+    nodes[:, kernels.ROUND] = tree.round
+    nodes[:, kernels.FIRST_CHILD] = tree.first_child
+    nodes[:, kernels.NUM_ACTIONS] = tree.num_actions
+    nodes[:, kernels.RECORD] = tables.record
     stake = tree.spent.min(axis=1)
     if stake.max() >= 1 << 31:
         raise ValueError(f"stakes of {stake.max():,} chips are too large: use smaller units")
-    nodes[:, _STAKE] = np.where(tree.folded == 0, -stake, stake)
+    nodes[:, kernels.STAKE] = np.where(tree.folded == 0, -stake, stake)
+    keeps = np.isin(tree.round, tables.averages)
+    early = tree.round < tree.rules.num_rounds - 1
+    nodes[:, kernels.FLAGS] = kernels.HAS_AVERAGE * keeps + kernels.MAY_PRUNE * early
     return nodes
 
 
@@ -178,128 +434,3 @@ def _depth(tree: BettingTree) -> int:
     for node in range(1, len(tree)):  # parents are numbered before their children
         depth[node] = depth[tree.parent[node]] + 1
     return int(depth.max())
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
-def _seeded(seed, iteration, stream):
-    """Start of a stream of random numbers: a hash of seed, iteration and stream (SplitMix64)."""
-    state = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(iteration) * np.uint64(4)
-    state = (state + np.uint64(stream)) * np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    return (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
-def _uniform(state):
-    """Number in [0, 1) from the state of a stream, which grows by a constant between two draws
-    (SplitMix64, Steele, Lea and Flood 2014).
-    """
-    z = state
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-
-
-@nb.njit(cache=True, nogil=True)
-def _deal_cards(first, seed, deck_size, cards):
-    """Card numbers [deal, cards] drawn without replacement (the start of a Fisher-Yates shuffle)."""
-    deck = np.empty(deck_size, np.int64)
-    for deal in range(cards.shape[0]):
-        random = _seeded(seed, first + deal, 2)
-        for card in range(deck_size):
-            deck[card] = card
-        for place in range(cards.shape[1]):
-            random += np.uint64(0x9E3779B97F4A7C15)
-            other = place + int(_uniform(random) * (deck_size - place))
-            deck[place], deck[other] = deck[other], deck[place]
-            cards[deal, place] = deck[place]
-
-
-@nb.njit(cache=True, nogil=True)
-def _iterate(first, linear, seed, nodes, rows, outcome, values, frames, action_values):
-    """One iteration for each deal of rows [deal, player, round]; number of nodes visited.
-
-    nodes: int32 [node, 8] from `_packed_nodes`.
-    outcome: int8 [deal], the sign of player 0's winnings at a showdown.
-    values: float32, modified in place: for each bucket and decision node the regrets of its actions,
-        then their average.
-    frames: int64 [depth, 3]: the traverser's nodes above the current one: node, record, action.
-    action_values: float64 [depth, action]: what the actions of these nodes were found to be worth.
-
-    A loop with a stack of its own: only the traverser's nodes are pushed, since a value passes through
-    the other player's nodes unchanged.
-    """
-    touched = 0
-    for deal in range(rows.shape[0]):
-        weight = np.float64(first + deal + 1) if linear else 1.0
-        for traverser in range(2):
-            random = _seeded(seed, first + deal, traverser)
-            sign = 1.0 if traverser == 0 else -1.0
-            showdown = outcome[deal] * sign
-            depth = 0
-            node = np.uint64(0)
-            while True:
-                touched += 1
-                kind = nodes[node, _KIND]
-                num_actions = nodes[node, _NUM_ACTIONS]
-                if kind == traverser:
-                    record = np.uint64(rows[deal, kind, nodes[node, _ROUND]] + nodes[node, _SLOT])
-                    frames[depth, 0] = node
-                    frames[depth, 1] = record
-                    frames[depth, 2] = 0
-                    depth += 1
-                    node = np.uint64(nodes[node, _FIRST_CHILD])
-                    continue
-                if kind <= 1:
-                    record = np.uint64(rows[deal, kind, nodes[node, _ROUND]] + nodes[node, _SLOT])
-                    total = np.float32(0.0)
-                    for action in range(num_actions):
-                        total += max(values[record + np.uint64(action)], np.float32(0.0))
-                    random += np.uint64(0x9E3779B97F4A7C15)
-                    draw = _uniform(random)
-                    chosen = num_actions - 1
-                    if total > 0.0:
-                        left = draw * total
-                        scale = np.float32(weight) / total
-                        for action in range(num_actions):
-                            share = max(values[record + np.uint64(action)], np.float32(0.0))
-                            values[record + np.uint64(num_actions + action)] += scale * share
-                            if left >= 0.0:
-                                left -= share
-                                if left < 0.0:
-                                    chosen = action
-                    else:
-                        share = np.float32(weight / num_actions)
-                        for action in range(num_actions):
-                            values[record + np.uint64(num_actions + action)] += share
-                        chosen = int(draw * num_actions)
-                    node = np.uint64(nodes[node, _FIRST_CHILD] + chosen)
-                    continue
-                value = nodes[node, _STAKE] * (showdown if kind == SHOWDOWN else sign)
-                while depth > 0:
-                    node = np.uint64(frames[depth - 1, 0])
-                    num_actions = nodes[node, _NUM_ACTIONS]
-                    action = frames[depth - 1, 2]
-                    action_values[depth - 1, action] = value
-                    if action + 1 < num_actions:
-                        frames[depth - 1, 2] = action + 1
-                        node = np.uint64(nodes[node, _FIRST_CHILD] + action + 1)
-                        break
-                    record = np.uint64(frames[depth - 1, 1])
-                    total = np.float32(0.0)
-                    value = 0.0
-                    flat = 0.0
-                    for action in range(num_actions):
-                        share = max(values[record + np.uint64(action)], np.float32(0.0))
-                        total += share
-                        value += share * action_values[depth - 1, action]
-                        flat += action_values[depth - 1, action]
-                    value = value / total if total > 0.0 else flat / num_actions
-                    for action in range(num_actions):
-                        gain = weight * (action_values[depth - 1, action] - value)
-                        values[record + np.uint64(action)] += np.float32(gain)
-                    depth -= 1
-                else:
-                    break
-    return touched

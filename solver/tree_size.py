@@ -7,11 +7,34 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ..abstraction.bets import FULL, BetMenu
 from ..game.betting import Betting
 from ..game.rules import Rules
 
 MAX_WORK = 300_000  # actions of distinct states looked at before counting is given up
+STORAGES = ("float32", "int16")  # of the numbers in tables
+
+
+def storage_type(storage: str) -> np.dtype:
+    """The dtype of tables; ValueError for an unknown storage."""
+    if storage not in STORAGES:
+        raise ValueError(f"unknown storage {storage!r}: choose {' or '.join(STORAGES)}")
+    return np.dtype(storage)
+
+
+def record_length(storage: str, num_actions: Any, average: bool) -> Any:
+    """Numbers that the record of a decision node takes: a header in int16, regrets, maybe averages."""
+    return (storage == "int16") + num_actions * (1 + average)
+
+
+def check_averages(averages: Sequence[int] | None, num_rounds: int) -> tuple[int, ...]:
+    """The rounds that keep an average, ascending; None means all. ValueError for rounds that are not."""
+    found = tuple(range(num_rounds)) if averages is None else tuple(sorted({*averages}))
+    if any(not 0 <= index < num_rounds for index in found):
+        raise ValueError(f"averages of rounds {found}: rounds are numbered from 0 to {num_rounds - 1}")
+    return found
 
 
 @dataclass(frozen=True)
@@ -24,6 +47,8 @@ class TreeSize:
         slots: (decision node, action) pairs by round: the length of a table row.
         num_buckets: buckets by round; None: no tables are meant.
         is_complete: whether everything was counted; if not, all figures are lower bounds.
+        storage: of the tables, "float32" or "int16".
+        averages: the rounds whose tables keep averages; None: all.
     """
 
     nodes: int
@@ -31,6 +56,8 @@ class TreeSize:
     slots: tuple[int, ...]
     num_buckets: tuple[int, ...] | None = None
     is_complete: bool = True
+    storage: str = "float32"
+    averages: tuple[int, ...] | None = None
 
     @property
     def infosets(self) -> int | None:
@@ -39,8 +66,18 @@ class TreeSize:
 
     @property
     def table_bytes(self) -> int | None:
-        """Memory of the regrets and averages, float32 each; None without buckets."""
-        return None if self.num_buckets is None else 8 * _dot(self.slots, self.num_buckets)
+        """Memory of the regrets and averages, headers of records included; None without buckets."""
+        if self.num_buckets is None:
+            return None
+        header = record_length(self.storage, 0, False)
+        lengths = [
+            header * (decisions - 1) + record_length(self.storage, slots, self._keeps(index))
+            for index, (decisions, slots) in enumerate(zip(self.decisions, self.slots, strict=True))
+        ]
+        return storage_type(self.storage).itemsize * _dot(lengths, self.num_buckets)
+
+    def _keeps(self, round_index: int) -> bool:
+        return self.averages is None or round_index in self.averages
 
     def __str__(self) -> str:
         more = "" if self.is_complete else "more than "
@@ -52,7 +89,12 @@ class TreeSize:
 
 
 def tree_size(
-    rules: Rules, menu: BetMenu = FULL, num_buckets: Sequence[int] | None = None, most: int | None = None
+    rules: Rules,
+    menu: BetMenu = FULL,
+    num_buckets: Sequence[int] | None = None,
+    most: int | None = None,
+    storage: str = "float32",
+    averages: Sequence[int] | None = None,
 ) -> TreeSize:
     """Size of the betting tree with a menu, counted without building it.
 
@@ -64,11 +106,17 @@ def tree_size(
         menu: the bets on offer.
         num_buckets: buckets by round, for the size of tables.
         most: counting may end when there are more nodes than this.
+        storage: of the numbers in tables, one of STORAGES.
+        averages: the rounds whose tables keep averages; None: all.
 
     Counting also ends after `MAX_WORK` actions; the figures then are lower bounds.
     """
     counted = _count(rules, menu, most)
-    return counted if num_buckets is None else replace(counted, num_buckets=tuple(num_buckets))
+    if num_buckets is None:
+        return counted
+    storage_type(storage)
+    kept = check_averages(averages, rules.num_rounds)
+    return replace(counted, num_buckets=tuple(num_buckets), storage=storage, averages=kept)
 
 
 @lru_cache(maxsize=32)
