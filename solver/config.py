@@ -4,34 +4,50 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from ..abstraction.arrays import load_arrays
-from ..abstraction.bets import FULL, BetMenu
+from ..abstraction.bets import FULL, ROUNDS, BetMenu
 from ..abstraction.build import abstraction_path
 from ..abstraction.config import AbstractionConfig
 from ..game.presets import read_rules, rules_value
 from ..game.rules import Rules, is_whole
 from ..game.toml_file import read_toml, toml_value
+from .mccfr import AverageSampling, Discounting, Pruning
 from .regret import Scheme, make_scheme
 from .schedule import Every, parse_duration
 from .scoring.sampling import MAX_FLOPS
-from .solvers import SOLVERS
-from .tree_size import TreeSize, tree_size
+from .solvers import OPTIONS, SOLVERS
+from .tree_size import TreeSize, storage_type, tree_size
 
 #: Tables of a CONFIG.toml and the fields behind their keys.
 _TABLES: dict[str, dict[str, str]] = {
+    "tables": {"storage": "storage", "averages": "averages", "memory_map": "memory_map"},
     "checkpoint": {"every": "checkpoint_every"},
     "snapshots": {"every": "snapshots_every"},
     "check": {"every": "check_every", "flops": "check_flops"},
 }
+#: Tables whose keys are those of a class.
+_CLASSES: dict[str, Any] = {
+    "pruning": Pruning,
+    "discounting": Discounting,
+    "average_sampling": AverageSampling,
+}
 _SCHEDULES = ("checkpoint_every", "snapshots_every", "check_every")
-_EXAMPLES = {"every": '"5m"', "flops": "10"}
+_EXAMPLES = {
+    "every": '"5m"',
+    "flops": "10",
+    "storage": '"int16"',
+    "averages": '["preflop"]',
+    "memory_map": "true",
+}
 FIVE_MINUTES = Every(300.0)
-_PLAIN = ("scheme", "sampling", "iterations", "time", "seed", "threads")
+_PLAIN = (
+    "scheme", "sampling", "exploration", "best_response_from", "iterations", "time", "seed", "threads",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,6 +70,14 @@ class SolveConfig:
         time: seconds to solve in all (None: until the iterations are done).
         seed: everything random follows from it.
         threads: solver threads; runs of one thread are reproducible bit for bit.
+        storage: of the numbers in tables, "float32" or "int16" (a little more than half the memory).
+        averages: the rounds that keep an average, by number or name ("preflop"); None: all. The others are
+            rebuilt from snapshots.
+        memory_map: keep the tables in a file in the run's folder, for tables larger than memory.
+        pruning, discounting, average_sampling: as in `solver.mccfr`, or the table of their keys.
+        exploration: of outcome sampling.
+        best_response_from: for CFR-BR, the round ("flop") from which the opponent plays best responses in
+            the real game.
         checkpoint_every: schedule of the checkpoints.
         snapshots_every: schedule of snapshots of the current strategy, for rounds that keep no average
             (None: no snapshots). Snapshots by time are not reproducible, those by iterations are.
@@ -77,6 +101,14 @@ class SolveConfig:
     snapshots_every: Every | None = None
     check_every: Every | None = None
     check_flops: str | int | None = None
+    storage: str = "float32"
+    averages: tuple[int, ...] | None = None
+    memory_map: bool = False
+    pruning: Pruning | None = None
+    discounting: Discounting | None = None
+    average_sampling: AverageSampling | None = None
+    exploration: float | None = None
+    best_response_from: str | None = None
 
     def __post_init__(self) -> None:
         def need(ok: bool, message: str) -> None:
@@ -106,6 +138,7 @@ class SolveConfig:
             if getattr(self, key) is not None:
                 object.__setattr__(self, key, _every(getattr(self, key), key))
         self._check_scheme()
+        self._check_options()
         flops = self.check_flops
         need(
             flops in (None, "all") or is_whole(flops, 1, MAX_FLOPS),
@@ -140,6 +173,49 @@ class SolveConfig:
             )
         self.weighting()
 
+    def _check_options(self) -> None:
+        for key, kind in _CLASSES.items():
+            if isinstance(getattr(self, key), Mapping):
+                object.__setattr__(self, key, _of_class(kind, key, getattr(self, key)))
+        if self.averages is not None:
+            object.__setattr__(self, "averages", _rounds(self.averages, self.rules.num_rounds))
+        if not isinstance(self.memory_map, bool):
+            raise ValueError(f"tables.memory_map must be true or false, not {self.memory_map!r}")
+        storage_type(self.storage)
+        if self.exploration is not None and not (
+            _is_number(self.exploration) and 0 < self.exploration <= 1
+        ):
+            raise ValueError(
+                f"exploration must be a number above 0 and at most 1, not {self.exploration!r}"
+            )
+        kind = SOLVERS[self.sampling]
+        defaults = self.__dataclass_fields__
+        for key in OPTIONS:
+            if key not in kind.options and getattr(self, key) != defaults[key].default:
+                able = [name for name, other in SOLVERS.items() if key in other.options]
+                raise ValueError(
+                    f"{key} goes with {_one_of(able)} sampling, not with {self.sampling} sampling"
+                    if able
+                    else f"{key} is not available"
+                )
+        if self.rebuilt_rounds and self.snapshots_every is None:
+            raise ValueError(
+                "a round without an average is rebuilt from snapshots: say how often to take them, as in "
+                'snapshots.every = "5m"'
+            )
+        if self.snapshots_every is not None and not self.rebuilt_rounds:
+            raise ValueError(
+                "snapshots are for rounds that keep no average: say which rounds keep one, as in "
+                'tables.averages = ["preflop"]'
+            )
+        kind.check(self)
+
+    @property
+    def rebuilt_rounds(self) -> tuple[int, ...]:
+        """The rounds without an average."""
+        kept = range(self.rules.num_rounds) if self.averages is None else self.averages
+        return tuple(index for index in range(self.rules.num_rounds) if index not in kept)
+
     def weighting(self) -> Scheme:
         """The scheme with its constants."""
         constants = {"horizon": self.iterations, **self.constants}
@@ -153,7 +229,7 @@ class SolveConfig:
         """
         values = dict(values)
         inside = {name for names in _TABLES.values() for name in names.values()} | {"constants"}
-        known = set(cls.__dataclass_fields__) - inside | set(_TABLES)
+        known = set(cls.__dataclass_fields__) - inside | set(_TABLES) | set(_CLASSES)
         if unknown := set(values) - known:
             raise ValueError(f"unknown key {min(unknown)!r}: a run has {', '.join(sorted(known))}")
         for key in ("rules", "abstraction"):
@@ -181,12 +257,17 @@ class SolveConfig:
         lines = _lines(values)
         for table, names in _TABLES.items():
             entries = {key: getattr(self, name) for key, name in names.items()}
+            if "averages" in entries and entries["averages"] is not None:
+                entries["averages"] = [ROUNDS[index] for index in entries["averages"]]
             entries = {
                 key: entry.to_value() if isinstance(entry, Every) else entry
                 for key, entry in entries.items()
             }
             if found := _lines(entries):
                 lines += ["", f"[{table}]", *found]
+        for key in _CLASSES:
+            if (value := getattr(self, key)) is not None:
+                lines += ["", f"[{key}]", *_lines(asdict(value))]
         described = self.abstraction.to_dict()
         rounds = described.pop("round")
         lines += ["", "[abstraction]", *_lines(described)]
@@ -230,6 +311,12 @@ class SolveConfig:
             identity["weighting"] = str(weighting)
         if self.snapshots_every is not None:
             identity["snapshots.every"] = self.snapshots_every.to_value()
+        for key in OPTIONS:
+            value = getattr(self, key)
+            if key != "memory_map" and value != self.__dataclass_fields__[key].default:
+                if key in _CLASSES:  # JSON knows no infinity
+                    value = {name: v for name, v in asdict(value).items() if abs(v) < inf}
+                identity[key] = list(value) if isinstance(value, tuple) else value
         return identity
 
 
@@ -254,6 +341,39 @@ def _entries(table: str, names: dict[str, str], values: Any) -> dict[str, Any]:
     if unknown := set(values) - set(names):
         raise ValueError(f"unknown key {min(unknown)!r} in [{table}]: it has {keys}")
     return {names[key]: value for key, value in values.items()}
+
+
+def _of_class(kind: Any, table: str, values: Mapping[str, Any]) -> Any:
+    """An object from the keys of its table; ValueError for unknown and missing ones."""
+    known = {entry.name: entry for entry in fields(kind)}
+    if unknown := set(values) - set(known):
+        raise ValueError(f"unknown key {min(unknown)!r} in [{table}]: it has {', '.join(known)}")
+    for name, entry in known.items():
+        if entry.default is MISSING and name not in values:
+            raise ValueError(f"[{table}] needs the key {name}")
+        if name in values and not _is_number(values[name]):
+            raise ValueError(f"{table}.{name} must be a number, not {values[name]!r}")
+    return kind(**values)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _rounds(value: Any, num_rounds: int) -> tuple[int, ...] | None:
+    """Numbers of rounds from names or numbers, ascending; None for all of them."""
+    names = ROUNDS[:num_rounds]
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"tables.averages must be a list of rounds such as {[*names]}, not {value!r}")
+    found = set()
+    for entry in value:
+        if entry in names:
+            found.add(names.index(entry))
+        elif is_whole(entry, 0, num_rounds - 1):
+            found.add(int(entry))
+        else:
+            raise ValueError(f"tables.averages: {entry!r} is no round: there are {', '.join(names)}")
+    return None if len(found) == num_rounds else tuple(sorted(found))
 
 
 def _lines(values: Mapping[str, Any]) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from ..abstraction.buckets import CardAbstraction
@@ -18,8 +19,10 @@ from ..abstraction.estimate import estimate_build
 from .betting_tree import BettingTree, betting_tree, check_nodes
 from .checks import Check, check
 from .config import SolveConfig
+from .mccfr import MonteCarlo
 from .run_folder import RunFolder
 from .schedule import Every
+from .snapshots import Snapshots
 from .solvers import SOLVERS, HoldemSolver
 from .strategy import Strategy
 
@@ -112,19 +115,29 @@ def solve(
         announce(_size_in_words(config))
     tree = betting_tree(config.rules, config.bets)
     abstraction = build_abstraction(config.abstraction, build_progress)
-    solver = SOLVERS[config.sampling].make(config, tree, abstraction, None)
-    driver = _Driver(config, tree, abstraction, solver, folder, progress)
-    with _deferred_interrupts() as driver.interrupted:
-        driver.go()
-    return driver.result()
+    with ExitStack() as stack:
+        work = folder.path if folder else Path(stack.enter_context(TemporaryDirectory()))
+        mapped = work / "tables.npy" if config.memory_map else None
+        if folder and not resume:
+            folder.begin()
+        if mapped:
+            stack.callback(mapped.unlink, missing_ok=True)
+        solver = SOLVERS[config.sampling].make(config, tree, abstraction, mapped)
+        driver = _Driver(config, tree, abstraction, solver, folder, work / "snapshots", progress)
+        with _deferred_interrupts() as driver.interrupted:
+            driver.go()
+        return driver.result()
 
 
 def _check_memory(config: SolveConfig) -> None:
     taken = config.estimate_bytes()
-    if taken > MEMORY_LIMIT:
+    if taken > MEMORY_LIMIT and not config.memory_map:
+        ways = [f"use fewer buckets{'' if config.rules.betting == 'limit' else ' or bets'}"]
+        if "memory_map" in SOLVERS[config.sampling].options:
+            ways += ['storage = "int16"'] * (config.storage != "int16") + ["memory_map = true"]
         raise ValueError(
             f"the tables would take {taken / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB: "
-            f"use fewer buckets{'' if config.rules.betting == 'limit' else ' or bets'}"
+            + " or ".join(ways)
         )
 
 
@@ -132,11 +145,12 @@ def _size_in_words(config: SolveConfig) -> str:
     size, memory = config.size(), config.memory()
     buckets = "-".join(map(str, config.abstraction.max_buckets()))
     parts = [f"{name} {_mebibytes(taken)}" for name, taken in memory.items()]
-    parts.append(f"abstraction {_mebibytes(estimate_build(config.abstraction).stored_bytes)} (mapped)")
+    cards = _mebibytes(estimate_build(config.abstraction).stored_bytes)
     return (
         f"{config.rules.name}, bets {config.bets}: {sum(size.decisions):,} decision nodes, buckets at "
-        f"most {buckets}, {size.infosets:,} infosets, tables at most "
-        f"{_mebibytes(sum(memory.values()))} ({', '.join(parts)})"
+        f"most {buckets}, {size.infosets:,} infosets, tables at most {_mebibytes(sum(memory.values()))} "
+        f"in {config.storage}{', mapped from a file' if config.memory_map else ''} ({', '.join(parts)}); "
+        f"the abstraction's own {cards} are mapped from the cache"
     )
 
 
@@ -160,6 +174,7 @@ class _Driver:
         abstraction: CardAbstraction,
         solver: HoldemSolver,
         folder: RunFolder | None,
+        snapshots: Path,
         progress: Callable[[SolveProgress], None] | None,
     ):
         self.config, self.tree, self.abstraction = config, tree, abstraction
@@ -170,8 +185,13 @@ class _Driver:
         self._check_is_due = bool(header.get("check_is_due", False))
         self._begun_at = solver.iterations
         self._checks: list[Check] = []
-        if folder:
-            folder.begin(solver.iterations)
+        self._snapshots: Snapshots | None = None
+        if config.rebuilt_rounds:
+            assert isinstance(solver, MonteCarlo)
+            self._snapshots = Snapshots(snapshots, config.rebuilt_rounds, solver.average_weight)
+        if folder and folder.resume:
+            folder.take_back(solver.iterations)
+            folder.begin()
 
     def go(self) -> None:
         """Solve until the run is over; KeyboardInterrupt, with a checkpoint, after a signal."""
@@ -218,6 +238,12 @@ class _Driver:
         def is_due(every: Every | None) -> bool:
             return every is not None and every.passed(before, self._state())
 
+        if self._snapshots and is_due(self.config.snapshots_every):
+            self._snapshots.take(self.solver.iterations, self.solver.current_strategy())
+            if self.folder:
+                iterations, seconds = self._state()
+                record = {"iterations": iterations, "seconds": round(seconds, 3)}
+                self.folder.note({"event": "snapshot"} | record)
         self._check_is_due = is_due(self.config.check_every)
         self._check_if_due()
         if is_due(self.config.checkpoint_every) and not self._is_over():
@@ -313,7 +339,12 @@ class _Driver:
     def strategy(self) -> Strategy:
         """The average strategy so far."""
         name = f"{self.config.rules.name} {self.config.scheme} {self.solver.iterations:,} iterations"
-        return Strategy(self.tree, self.abstraction, self.solver.average_strategy(), name)
+        if self._snapshots is None:
+            tables = self.solver.average_strategy()
+        else:
+            assert isinstance(self.solver, MonteCarlo)
+            tables = self.solver.average_strategy(self._snapshots.means(self.solver.current_strategy()))
+        return Strategy(self.tree, self.abstraction, tables, name)
 
     def result(self) -> Run:
         """The run when it is over; its folder gets the strategy."""

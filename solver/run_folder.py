@@ -7,6 +7,7 @@
     snapshots/      strategies of the way, where averages are rebuilt from them
     strategy/       the average strategy, when the run is over
     figures/
+    tables.npy      the tables at work, where they are mapped from a file; worth nothing afterwards
 
 Checkpoints are written beside the old ones, synced and renamed; a line of metrics is written before the
 checkpoint that it is of. Whatever a killed run left beyond its newest checkpoint is taken back when it is
@@ -43,10 +44,10 @@ class RunFolder:
 
     def __init__(self, path: Path, config: SolveConfig, resume: bool):
         self.path, self.config, self.resume = path, config, resume
-        self._checkpoints = path / "checkpoints"
+        self._checkpoints, self._snapshots = path / "checkpoints", path / "snapshots"
         if resume and not (path / "config.toml").is_file():
             raise ValueError(f"{path} holds no run to resume: solve without --resume starts one")
-        if not resume and path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if not resume and path.exists() and not (path.is_dir() and _is_empty(path)):
             raise ValueError(
                 f"{path} is in the way: choose another folder, or --resume to go on with its run"
             )
@@ -66,41 +67,37 @@ class RunFolder:
                     "resume with its own config.toml"
                 )
 
-    @property
-    def snapshots(self) -> Path:
-        """Where snapshots of the strategy are kept."""
-        return self.path / "snapshots"
-
-    @property
-    def tables(self) -> Path:
-        """Where the tables of a run are that keeps them in mapped files."""
-        return self.path / "tables"
-
     def load(self, solver: HoldemSolver) -> dict[str, Any]:
         """Go on from the newest checkpoint: its header, or {} where there is none."""
         return {} if self._newest is None else solver.load(self._newest, self.config.identity())
 
-    def begin(self, iterations: int) -> None:
-        """Make the folder, or take back what came after the checkpoint of so many iterations."""
-        self._checkpoints.mkdir(parents=True, exist_ok=True)
-        (self.path / "figures").mkdir(exist_ok=True)
-        self._clear_unfinished()
-        self._write("config.toml", self.config.to_toml())
+    def begin(self) -> None:
+        """Make the folder, or write down with what it goes on."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._write("config.toml", self.config.to_toml())  # first: a folder with it is a run
+        for folder in (self._checkpoints, self.path / "figures"):
+            folder.mkdir(exist_ok=True)
         versions = {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
         self._write("versions.json", json.dumps(versions, indent=1) + "\n")
+        if not self.resume:
+            self._write("metrics.jsonl", "")
+
+    def take_back(self, iterations: int) -> None:
+        """Take back what a killed run did beyond its checkpoint of so many iterations."""
+        self._clear_unfinished()
         kept: dict[tuple[str, int], str] = {}
         for record in self.metrics():
             if record.get("iterations", 0) <= iterations:
                 name = record.get("event", ""), record.get("iterations", 0)
                 kept.setdefault(name, json.dumps(record) + "\n")
         self._write("metrics.jsonl", "".join(kept.values()))
-        for path in self.snapshots.glob("[0-9]*"):
+        for path in self._snapshots.glob("[0-9]*"):
             if int(path.name) > iterations:
                 shutil.rmtree(path)
 
     def _clear_unfinished(self) -> None:
         """Remove what was half-written when a run was killed."""
-        for folder in (self.path, self._checkpoints, self.snapshots):
+        for folder in (self.path, self._checkpoints, self._snapshots):
             for path in (*folder.glob(".*.new"), *folder.glob(".*.old")):
                 if path.is_dir():
                     shutil.rmtree(path, ignore_errors=True)
@@ -150,6 +147,11 @@ class RunFolder:
         for other in self._checkpoints.iterdir():
             if other != path:
                 shutil.rmtree(other, ignore_errors=True)
+
+
+def _is_empty(folder: Path) -> bool:
+    """Whether there is nothing, or the first thing that a run writes, not yet whole."""
+    return all(entry.name == ".config.toml.new" for entry in folder.iterdir())
 
 
 def _plain(value: Any) -> Any:

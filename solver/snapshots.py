@@ -42,14 +42,19 @@ class Snapshots:
         """The iterations that snapshots were taken after, ascending."""
         return sorted(int(path.name) for path in self.folder.glob("[0-9]*"))
 
-    def mean(self, round_index: int, current: np.ndarray) -> np.ndarray:
-        """Mean strategy of a round, float32 [bucket, slot]; the current one where nothing was stored."""
+    def means(self, current: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
+        """Mean strategies by round, float32 [bucket, slot].
+
+        Args:
+            current: the current strategy, which is taken where no snapshot was.
+        """
         taken = self.iterations()
         if not taken:
-            return current
+            return {index: current[index] for index in self.rounds}
         weights = np.array([self.weight(iterations) for iterations in taken])
-        total = np.zeros(current.shape, np.float32)
+        found = {index: np.zeros(current[index].shape, np.float32) for index in self.rounds}
         for iterations, share in zip(taken, weights / weights.sum(), strict=True):
             _, arrays = load_arrays(self.folder / f"{iterations:015d}", "snapshot")
-            total += np.float32(share) * arrays[f"round{round_index}"]
-        return total
+            for index in self.rounds:
+                found[index] += np.float32(share) * arrays[f"round{index}"]
+        return found

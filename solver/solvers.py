@@ -11,9 +11,9 @@ import numpy as np
 
 from ..abstraction.buckets import CardAbstraction
 from .betting_tree import BettingTree
-from .mccfr import SAMPLINGS, SCHEMES, MonteCarlo
+from .mccfr import SCHEMES_OF, MonteCarlo, check_combination
 from .tables import Tables
-from .tree_size import TreeSize
+from .tree_size import TreeSize, tree_size
 
 if TYPE_CHECKING:
     from .config import SolveConfig
@@ -61,34 +61,71 @@ class SolverKind:
     """How the solver of a sampling is made, and what it can do.
 
     Attributes:
-        make: from the configuration, the tree, the abstraction and the folder for mapped tables (None: in
+        make: from the configuration, the tree, the abstraction and the file for mapped tables (None: in
             memory).
         schemes: names of the schemes that it knows.
         memory: from the configuration and the size of the tree: bytes by what they are for.
-        options: fields of `SolveConfig` that only some solvers have and this one has.
+        options: those fields of OPTIONS that it has.
+        check: raises ValueError for choices that do not go together.
     """
 
     make: Callable[[SolveConfig, BettingTree, CardAbstraction, Path | None], HoldemSolver]
     schemes: tuple[str, ...]
     memory: Callable[[SolveConfig, TreeSize], dict[str, int]]
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...]
+    check: Callable[[SolveConfig], None]
+
+
+#: Fields of `SolveConfig` that only some solvers have.
+OPTIONS = (
+    "storage", "averages", "memory_map", "pruning", "discounting", "exploration", "average_sampling",
+    "best_response_from",
+)  # fmt: skip
 
 
 def _monte_carlo(
-    config: SolveConfig, tree: BettingTree, abstraction: CardAbstraction, folder: Path | None
+    config: SolveConfig, tree: BettingTree, abstraction: CardAbstraction, path: Path | None
 ) -> MonteCarlo:
-    tables = Tables(tree, abstraction.num_buckets)
+    tables = Tables(tree, abstraction.num_buckets, config.storage, config.averages, path)
+    own = {"exploration": config.exploration} if config.exploration is not None else {}
     return MonteCarlo(
-        tree, abstraction, tables, config.scheme, config.sampling, config.seed, config.threads
+        tree,
+        abstraction,
+        tables,
+        config.weighting(),
+        config.sampling,
+        config.seed,
+        config.threads,
+        pruning=config.pruning,
+        discounting=config.discounting,
+        average_sampling=config.average_sampling,
+        **own,
     )
 
 
 def _monte_carlo_memory(config: SolveConfig, size: TreeSize) -> dict[str, int]:
-    total = size.table_bytes or 0
-    return {"regrets": total // 2, "averages": total // 2}
+    assert size.num_buckets is not None
+    both = tree_size(config.rules, config.bets, size.num_buckets, None, config.storage, config.averages)
+    alone = tree_size(config.rules, config.bets, size.num_buckets, None, config.storage, ())
+    total, regrets = both.table_bytes or 0, alone.table_bytes or 0
+    return {"regrets": regrets, "averages": total - regrets}
 
 
-_MONTE_CARLO = SolverKind(_monte_carlo, SCHEMES, _monte_carlo_memory)
+def _check_monte_carlo(config: SolveConfig) -> None:
+    keeps_all = config.averages is None or len(config.averages) == config.rules.num_rounds
+    check_combination(config.scheme, config.sampling, config.pruning, config.discounting, keeps_all)
+
+
+def _monte_carlo_kind(sampling: str) -> SolverKind:
+    own = {
+        "external": ("pruning",),
+        "outcome": ("exploration",),
+        "average-strategy": ("average_sampling",),
+    }
+    options = ("storage", "averages", "memory_map", "discounting", *own.get(sampling, ()))
+    schemes = SCHEMES_OF[sampling]
+    return SolverKind(_monte_carlo, schemes, _monte_carlo_memory, options, _check_monte_carlo)
+
 
 #: The kinds by the names that `sampling` has in a configuration.
-SOLVERS: dict[str, SolverKind] = dict.fromkeys(SAMPLINGS, _MONTE_CARLO)
+SOLVERS: dict[str, SolverKind] = {sampling: _monte_carlo_kind(sampling) for sampling in SCHEMES_OF}
