@@ -80,9 +80,11 @@ class Scheme:
 
     def table(self, first: int, count: int) -> np.ndarray:
         """The numbers of iterations first, first + 1, ...: float64 [count, len(Weights._fields)]."""
-        return np.array([self.weights(first + i) for i in range(count)], np.float64).reshape(
-            count, len(Weights._fields)
-        )
+        numbers, constants = _SCHEMES[self.name], self.constants
+        rows = [numbers(t, self.horizon, **constants) for t in range(first, first + count)]
+        table = np.array(rows, np.float64).reshape(count, len(Weights._fields))
+        table[:, Weights._fields.index("discount_first")] = self.order == "discount-add"
+        return table
 
     @property
     def about(self) -> str:
@@ -158,10 +160,12 @@ def make_scheme(
 
 
 def _discount(t: float, exponent: float) -> float:
-    """t^exponent / (t^exponent + 1), also for infinite exponents."""
+    """t^exponent / (t^exponent + 1), written so, also where the power is beyond floats."""
+    if exponent > 0 and exponent * math.log(t) > 700:
+        return 1.0
     if math.isinf(exponent):
         return 1.0 if exponent > 0 else 0.0
-    return 1.0 / (1.0 + t**-exponent)
+    return t**exponent / (t**exponent + 1)
 
 
 def _cfr(t: int, horizon: int | None) -> Weights:

@@ -193,8 +193,8 @@ def _too_large(game: pyspiel.Game, nodes: str, number: float, limit: int) -> str
     size = number * BYTES_A_NODE / 1e9
     memory = f"{size:,.1f} GB" if size < 1e5 else "more than any machine has"
     return (
-        f"{game.get_type().short_name} has {nodes} nodes, which need {memory}; the limit is {limit:,} nodes: raise max_nodes, or take a "
-        "smaller game"
+        f"{game.get_type().short_name} has {nodes} nodes, which need {memory}; "
+        f"the limit is {limit:,} nodes: raise max_nodes, or take a smaller game"
     )
 
 

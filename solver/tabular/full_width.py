@@ -1,0 +1,403 @@
+"""Full-width counterfactual regret minimisation, with every scheme.
+
+An iteration for one player is a pass over the values of the program, from the terminals up, and one over his
+information sets from above to below: regrets from the values behind the actions, the next strategy, its
+reach probabilities.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from ..regret import Scheme, Weights, make_scheme
+from .game import TabularGame
+from .program import Program, compile_program
+from .scoring import Scorer, check_policy
+
+_FIELD = {name: place for place, name in enumerate(Weights._fields)}
+_POSITIVE, _NEGATIVE, _GAIN, _FLOOR = (_FIELD[n] for n in ("positive", "negative", "gain", "floor"))
+_DECAY, _WEIGHT = _FIELD["average_decay"], _FIELD["average_weight"]
+_PREDICTION, _LIMIT = _FIELD["prediction"], _FIELD["asymmetry_limit"]
+_DISCOUNT_FIRST = _FIELD["discount_first"]
+
+_TRACE = 1e-9  # least spread of values at the start from a policy, as a share of the largest utility
+
+
+class FullWidth:
+    """Every history in every iteration.
+
+    The arithmetic is that of OpenSpiel's solvers, operation by operation, and so are the results. Information
+    sets that are alike (see `program`) are computed once; where the start treats them differently, each is.
+
+    Args:
+        game: the game.
+        scheme: a name of `regret.SCHEMES` (schedules need a Scheme made with their horizon) or a Scheme.
+        alternating: players updated by turns; default: what the scheme says.
+        regrets: float64 [sequence], cumulative regrets to start from, those of another solver, say.
+        policy: float64 [sequence], a policy to start from: it is the first current policy, and regrets are
+            in its proportions. The average starts empty.
+        strength: how hard such a policy is to move: its regrets add up to that many times the spread of the
+            actions' counterfactual values at each information set.
+        merge: compute what is alike once.
+
+    Raises ValueError for an unknown scheme, arrays of another shape, a policy that is none, and both regrets
+    and a policy.
+    """
+
+    def __init__(
+        self,
+        game: TabularGame,
+        scheme: str | Scheme = "dcfr",
+        alternating: bool | None = None,
+        regrets: np.ndarray | None = None,
+        policy: np.ndarray | None = None,
+        strength: float = 1.0,
+        merge: bool = True,
+    ):
+        self.game = game
+        self.scheme = make_scheme(scheme)
+        self.alternating = self.scheme.alternating if alternating is None else alternating
+        self.iterations = 0
+        if regrets is not None and policy is not None:
+            raise ValueError("start from regrets or from a policy, not from both")
+        if regrets is not None and np.shape(regrets) != (game.num_sequences,):
+            raise ValueError(
+                f"regrets must be {game.num_sequences} numbers, one a sequence; got {np.shape(regrets)}"
+            )
+        if policy is not None:
+            check_policy(game, policy)
+            regrets = np.asarray(policy, np.float64) * strength * _spread(game, policy)
+        start = None
+        self._program = compile_program(game, merge)
+        if regrets is not None:
+            regrets = np.where(game.sequence_infoset >= 0, regrets, 0.0)
+            start = self._program.gathered(regrets)
+            if start is None:  # alike so far, but not at this start
+                self._program = compile_program(game, merge=False)
+                start = self._program.gathered(regrets)
+        self._state = _State(self._program, start)
+
+    @property
+    def touched_nodes(self) -> int:
+        """Nodes that a walk over the histories would have visited so far, once a player and iteration."""
+        return 2 * self.iterations * self.game.num_nodes
+
+    @property
+    def computed_infosets(self) -> int:
+        """Information sets that are computed, others being like them."""
+        return len(self._program.num_actions)
+
+    @property
+    def regrets(self) -> np.ndarray:
+        """Cumulative regrets, float64 [sequence]; those of "lcfr" divided by the number of iterations + 1."""
+        return self._program.spread(self._state.regrets)
+
+    def run(self, iterations: int) -> None:
+        """Do that many more iterations."""
+        if iterations <= 0:
+            return
+        scheme = self.scheme
+        if scheme.name == "lcfr":  # the same, written as OpenSpiel computes it; and regrets stay small
+            scheme = make_scheme("dcfr", order=scheme.order, alpha=1, beta=1, gamma=1)
+        # One row more: the last iteration ends with the strategy of the next one.
+        weights = scheme.table(self.iterations + 1, iterations + 1)
+        program, state = self._program, self._state
+        _iterate(
+            weights,
+            self.alternating,
+            program.sets,
+            program.blocks,
+            program.child,
+            program.odds,
+            program.first_place,
+            program.num_actions,
+            program.parent,
+            program.first_history,
+            program.value,
+            program.other,
+            program.weight,
+            program.first_result,
+            program.result,
+            *state.arrays(),
+        )
+        self.iterations += iterations
+
+    def current_policy(self) -> np.ndarray:
+        """The strategy of the next iteration (the last iterate), float64 [sequence]."""
+        return self._program.spread(self._state.odds)
+
+    def average_policy(self) -> np.ndarray:
+        """The average strategy, float64 [sequence]; uniform where the player himself never came."""
+        return normalised(self.game, self._program.spread(self._state.average))
+
+
+class _State:
+    """The numbers that change, by place: float64 [place] unless said otherwise."""
+
+    def __init__(self, program: Program, regrets: np.ndarray | None):
+        size = program.num_places
+        histories = int(np.diff(program.first_history.astype(np.int64)).max(initial=0))
+        self.regrets = np.zeros(size) if regrets is None else regrets
+        self.average = np.zeros(size)
+        self.last = np.zeros(size)  # instantaneous regrets of the last iteration
+        self.learned = np.zeros((len(program.num_actions), 2))  # [set]: sums A and B of adaptive schemes
+        # Strategy, and behind it the chance probabilities: [place + number of chance probabilities].
+        self.odds = np.concatenate([np.ones(size), program.chance])
+        self.reach = np.ones(size)
+        self.reach_before = np.ones(size)  # at the start of the iteration, for simultaneous updates
+        self.values = np.concatenate([program.payoff, np.zeros(program.blocks[-1, 1])])
+        self.scratch = (
+            np.zeros(histories),
+            np.zeros(histories),
+        )  # weight and value of each history of a set
+        _first_match(
+            program.first_place, program.num_actions, program.parent, self.regrets, self.odds, self.reach
+        )
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        return (
+            self.regrets,
+            self.average,
+            self.last,
+            self.learned,
+            self.odds,
+            self.reach,
+            self.reach_before,
+            self.values,
+            *self.scratch,
+        )
+
+
+def normalised(game: TabularGame, weights: np.ndarray) -> np.ndarray:
+    """Policy in proportion to weights of 0 or more, uniform where an information set has none; float64
+    [sequence], 1 at the empty sequences.
+    """
+    real = game.sequence_infoset >= 0
+    where = game.sequence_infoset[real]
+    sums = np.bincount(where, weights[real], game.num_infosets)[where]
+    policy = game.uniform_policy()
+    policy[real] = np.divide(weights[real], sums, out=policy[real], where=sums > 0)
+    return policy
+
+
+def _spread(game: TabularGame, policy: np.ndarray) -> np.ndarray:
+    """Largest less smallest counterfactual value at each information set under a policy, at least a trace of
+    the largest utility; float64 [sequence].
+    """
+    scorer = Scorer(game)
+    values = np.concatenate([scorer.sequence_values(policy, player) for player in range(2)])
+    for infoset in range(game.num_infosets - 1, -1, -1):
+        first = game.first_sequence[infoset]
+        part = slice(first, first + game.num_actions[infoset])
+        values[game.parent_sequence[infoset]] += values[part] @ policy[part]
+    high, low = np.full(game.num_infosets, -np.inf), np.full(game.num_infosets, np.inf)
+    real = game.sequence_infoset >= 0
+    owner = game.sequence_infoset[real]
+    np.maximum.at(high, owner, values[real])
+    np.minimum.at(low, owner, values[real])
+    spread = np.zeros(game.num_sequences)
+    spread[real] = np.maximum(high - low, _TRACE * np.abs(game.utility).max())[owner]
+    return spread
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _iterate(
+    weights,
+    alternating,
+    sets,
+    blocks,
+    child,
+    odds_of,
+    first_place,
+    num_actions,
+    parent,
+    first_history,
+    value,
+    other,
+    weight,
+    first_result,
+    result,
+    regrets,
+    average,
+    last,
+    learned,
+    odds,
+    reach,
+    reach_before,
+    values,
+    history_weight,
+    history_value,
+):
+    """As many iterations as weights [iteration + 1, field] has rows, less one; what follows `result` is
+    modified in place. See Program and _State for the arrays.
+    """
+    for iteration in range(len(weights) - 1):
+        if not alternating:
+            reach_before[:] = reach
+        for player in range(2):
+            if player == 0 or alternating:
+                _evaluate(blocks, child, odds_of, odds, values)
+            _update(
+                weights[iteration],
+                weights[iteration + 1],
+                sets[player, 0],
+                sets[player, 1],
+                first_place,
+                num_actions,
+                parent,
+                first_history,
+                value,
+                other,
+                weight,
+                first_result,
+                result,
+                regrets,
+                average,
+                last,
+                learned,
+                odds,
+                reach,
+                reach if alternating else reach_before,
+                values,
+                history_weight,
+                history_value,
+            )
+
+
+@nb.njit(cache=True, nogil=True)
+def _evaluate(blocks, child, odds_of, odds, values):
+    """Values above the terminals, in place: sums of odds times the children's values, in their order.
+
+    Two and three actions are most of what there is: their sums are written out.
+    """
+    place = len(values) - blocks[-1, 1]
+    one, two = np.uint64(1), np.uint64(2)
+    for block in range(len(blocks)):
+        width = blocks[block, 2]
+        edge = np.uint64(blocks[block, 3])
+        for node in range(np.uint64(place + blocks[block, 0]), np.uint64(place + blocks[block, 1])):
+            if width == 2 or width == 3:
+                total = odds[odds_of[edge]] * values[child[edge]]
+                total += odds[odds_of[edge + one]] * values[child[edge + one]]
+                edge += two
+                if width == 3:
+                    total += odds[odds_of[edge]] * values[child[edge]]
+                    edge += one
+            else:
+                total = 0.0
+                for _ in range(width):
+                    total += odds[odds_of[edge]] * values[child[edge]]
+                    edge += one
+            values[node] = total
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _update(
+    now,
+    after,
+    start,
+    stop,
+    first_place,
+    num_actions,
+    parent,
+    first_history,
+    value,
+    other,
+    weight,
+    first_result,
+    result,
+    regrets,
+    average,
+    last,
+    learned,
+    odds,
+    reach,
+    other_reach,
+    values,
+    history_weight,
+    history_value,
+):
+    """Averages, regrets, the next strategy and its reach for the sets start .. stop - 1.
+
+    now, after: numbers of this iteration and of the next, see `regret.Weights`.
+    """
+    positive, negative, gain = now[_POSITIVE], now[_NEGATIVE], now[_GAIN]
+    decay, average_weight = now[_DECAY], now[_WEIGHT]
+    lowest = 0.0 if now[_FLOOR] else -np.inf
+    discount_first = now[_DISCOUNT_FIRST] != 0
+    prediction, limit = after[_PREDICTION], after[_LIMIT]
+    one = np.uint64(1)
+    for number in range(np.uint64(start), np.uint64(stop)):
+        first = np.uint64(first_place[number])
+        end = first + np.uint64(num_actions[number])
+        first_of = np.uint64(first_history[number])
+        histories = np.uint64(first_history[number + one]) - first_of
+        for history in range(histories):
+            which = first_of + history
+            history_weight[history] = other_reach[other[which]] * weight[which]
+            history_value[history] = values[value[which]]
+        behind = np.uint64(first_result[number])
+        change, moved, total = 0.0, 0.0, 0.0
+        for place in range(first, end):
+            average[place] = decay * average[place] + average_weight * reach[place]
+            old = regrets[place]
+            new = old
+            if discount_first:
+                new *= positive if new >= 0 else negative
+            if prediction == 0:
+                # History by history onto the regret, as OpenSpiel adds them.
+                for history in range(histories):
+                    gained = history_weight[history] * (values[result[behind]] - history_value[history])
+                    new += gain * gained
+                    behind += one
+            else:
+                instant = 0.0
+                for history in range(histories):
+                    instant += history_weight[history] * (
+                        values[result[behind]] - history_value[history]
+                    )
+                    behind += one
+                new += gain * instant
+                change += (instant - last[place]) ** 2
+                last[place] = instant
+            if not discount_first:
+                new *= positive if new >= 0 else negative
+            if new < lowest:
+                new = lowest
+            moved += (new - old) ** 2
+            regrets[place] = new
+            matched = new if new > 0 else 0.0
+            odds[place] = matched
+            total += matched
+        if prediction != 0:
+            share = prediction
+            if limit > 0:
+                learned[number, 0] += change
+                learned[number, 1] += moved
+                if learned[number, 0] > 0:
+                    share /= 1.0 + min(np.sqrt(learned[number, 0] / learned[number, 1]), limit)
+            total = 0.0
+            for place in range(first, end):
+                matched = regrets[place] + share * last[place]
+                odds[place] = matched if matched > 0 else 0.0
+                total += odds[place]
+        above = reach[parent[number]]
+        for place in range(first, end):
+            likely = odds[place] / total if total > 0 else 1.0 / np.float64(num_actions[number])
+            odds[place] = likely
+            reach[place] = above * likely
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _first_match(first_place, num_actions, parent, regrets, odds, reach):
+    """Strategy and reach that follow from regrets, before the first iteration."""
+    for number in range(len(first_place)):
+        first = np.int64(first_place[number])
+        end = first + np.int64(num_actions[number])
+        total = 0.0
+        for place in range(first, end):
+            total += max(regrets[place], 0.0)
+        for place in range(first, end):
+            odds[place] = max(regrets[place], 0.0) / total if total > 0 else 1.0 / (end - first)
+            reach[place] = reach[parent[number]] * odds[place]
