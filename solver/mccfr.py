@@ -47,9 +47,9 @@ import numpy as np
 
 from ..abstraction.buckets import CardAbstraction
 from ..game.rules import is_whole
-from ..game.strength import hand_strength
 from . import sampling_kernels as kernels
 from .betting_tree import BettingTree
+from .deals import Deals
 from .regret import Scheme, make_scheme
 from .tables import Tables
 
@@ -236,7 +236,7 @@ class MonteCarlo:
         self.touched_nodes = 0
         self._nodes = _packed_nodes(tree, tables)
         self._depth = _depth(tree)
-        self._deck_cards = tree.rules.deck.cards
+        self._deals = Deals(abstraction, tables, seed)
         self._layouts = [tables.layout(index) for index in range(tree.rules.num_rounds)]
         self._batch = _BATCH
         if sampling == "chance":
@@ -297,7 +297,7 @@ class MonteCarlo:
         if self.pruning and first < self.pruning.start < first + count:
             before = self.pruning.start - first
             return self._run_batch(first, before) + self._run_batch(first + before, count - before)
-        return self._walk(first, *self._deal(first, count))
+        return self._walk(first, *self._deals(first, count))
 
     def _walk(self, first: int, rows: np.ndarray, outcome: np.ndarray) -> int:
         """The iterations of these deals; number of nodes visited."""
@@ -379,36 +379,12 @@ class MonteCarlo:
                 done,
             )
 
-    def _deal(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Table rows int64 [deal, player, round] and outcomes int8 [deal] (+1: player 0 wins)."""
-        rules = self.tree.rules
-        board_size = rules.board_size(rules.num_rounds - 1)
-        cards = np.empty((count, 4 + board_size), np.int64)
-        kernels.deal_cards(first, self.seed, len(self._deck_cards), cards)
-        hole, board = cards[:, :4].reshape(count, 2, 2), cards[:, 4:]
-        hands = _hand_indices(hole)
-        rows = np.empty((count, 2, rules.num_rounds), np.int64)
-        for index, buckets in enumerate(self.abstraction.lookup_rounds(hands, board[:, None])):
-            rows[:, :, index] = self.tables.row_start(index, buckets)
-        real = self._deck_cards[cards].astype(np.uint8)
-        both = [
-            hand_strength(np.concatenate([real[:, 2 * p : 2 * p + 2], real[:, 4:]], axis=1))
-            for p in (0, 1)
-        ]
-        return rows, np.sign(both[0] - both[1]).astype(np.int8)
-
 
 _CODES = {
     "external": kernels.EXTERNAL,
     "outcome": kernels.OUTCOME,
     "average-strategy": kernels.AVERAGE_STRATEGY,
 }
-
-
-def _hand_indices(hole: np.ndarray) -> np.ndarray:
-    """Hand indices of hole int64 [..., 2]."""
-    high, low = hole.max(axis=-1), hole.min(axis=-1)
-    return high * (high - 1) // 2 + low
 
 
 def _packed_nodes(tree: BettingTree, tables: Tables) -> np.ndarray:

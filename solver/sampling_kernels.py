@@ -11,17 +11,13 @@ The random numbers come from the seed, the iteration and the place in the walk a
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba as nb
 import numpy as np
-from llvmlite import ir
 from numba.core import types
 from numba.extending import overload
 
 from .betting_tree import SHOWDOWN
-
-intrinsic: Any = nb.extending.intrinsic  # its annotations hide the typing context from a type checker
+from .prefetch import prefetch
 
 # Columns of the packed node records: all that a visit needs, in half a cache line.
 KIND, ROUND, FIRST_CHILD, NUM_ACTIONS, RECORD, STAKE, FLAGS = range(7)
@@ -36,27 +32,6 @@ MAX_EXPONENT = 127  # of a header's bytes; int16 sums saturate there
 
 # Calls with a dozen arguments cost as much as the additions: the functions are inlined by LLVM.
 _INLINED = {"nogil": True, "error_model": "numpy", "forceinline": True}
-
-
-@intrinsic
-def _prefetch(typing_context, array, index):
-    """Ask for the cache line of an element that is about to be read."""
-
-    def codegen(context, builder, sig, args):
-        data = context.make_array(sig.args[0])(context, builder, args[0]).data
-        pointer = builder.gep(data, [args[1]])
-        i32 = ir.IntType(32)
-        byte_pointer = ir.IntType(8).as_pointer()
-        function = builder.module.declare_intrinsic(
-            "llvm.prefetch",
-            [byte_pointer],
-            ir.FunctionType(ir.VoidType(), [byte_pointer, i32, i32, i32]),
-        )
-        read, keep, data_cache = (ir.Constant(i32, number) for number in (0, 3, 1))
-        builder.call(function, [builder.bitcast(pointer, byte_pointer), read, keep, data_cache])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), codegen
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
@@ -274,7 +249,7 @@ def walk_deals(
                         child = np.uint64(nodes[node, FIRST_CHILD] + action)
                         below = nodes[child, KIND]
                         if below <= 1:
-                            _prefetch(
+                            prefetch(
                                 values, rows[deal, below, nodes[child, ROUND]] + nodes[child, RECORD]
                             )
                     record = np.uint64(rows[deal, kind, nodes[node, ROUND]] + nodes[node, RECORD])

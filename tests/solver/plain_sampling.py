@@ -111,7 +111,7 @@ class PlainSampling:
 
     def run(self, iterations):
         solver = self.solver
-        self.rows, self.outcome = solver._deal(self.done, iterations)
+        self.rows, self.outcome = solver._deals(self.done, iterations)
         self.rows = self.rows.tolist()
         for self.deal in range(iterations):
             number = self.done + 1

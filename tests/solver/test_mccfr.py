@@ -18,13 +18,6 @@ def _solver(rules=SHORT, buckets=6, **options):
     return MonteCarlo(tree, abstraction, Tables(tree, abstraction.num_buckets), **options)
 
 
-def test_the_outcome_is_that_of_the_real_cards():
-    solver = _solver()
-    _, outcome = solver._deal(0, 2000)
-    assert set(outcome.tolist()) == {-1, 0, 1}
-    assert abs(outcome.mean()) < 0.1  # no seat is favoured
-
-
 @pytest.mark.parametrize(("rules", "bound"), [(SHORT, 250), (FLOP, 90)], ids=["short", "flop"])
 def test_solving_lowers_exploitability_in_the_real_game(rules, bound):
     values = []

@@ -116,7 +116,7 @@ def test_means_of_samples_are_the_exact_counterfactual_regrets(rules, sampling, 
     values[:] = start
     expected = _enumerated(solver)
 
-    rows, outcome = solver._deal(0, walks)
+    rows, outcome = solver._deals(0, walks)
     total, squares, moved = np.zeros(len(values)), np.zeros(len(values)), np.zeros(len(values), int)
     for walk in range(walks):
         values[:] = start

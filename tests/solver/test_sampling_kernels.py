@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from nashfold.abstraction import BetMenu, build_abstraction
 from nashfold.game import preset
-from nashfold.solver import betting_tree, sampling_kernels
+from nashfold.solver import betting_tree
 from nashfold.solver.mccfr import AverageSampling, Discounting, MonteCarlo, Pruning
 from nashfold.solver.tables import Tables
 from plain_sampling import PlainSampling, PlainTables, next_bits
@@ -63,18 +63,6 @@ def test_rounds_without_averages_are_walked_alike(sampling):
     assert solver.tables.cumulative(1, average=True).any()
     with pytest.raises(ValueError, match="the tables keep no average of round 2"):
         solver.tables.cumulative(2, average=True)
-
-
-def test_deals_are_uniform_and_have_no_card_twice():
-    cards = np.empty((40_000, 9), np.int64)
-    sampling_kernels.deal_cards(0, 1, 52, cards)
-    ordered = np.sort(cards, axis=1)
-    assert (np.diff(ordered, axis=1) > 0).all()
-    assert (ordered[:, 0] >= 0).all()
-    assert (ordered[:, -1] < 52).all()
-    for place in range(9):  # chi-square with 51 degrees of freedom: 99.99 % below 98
-        counts = np.bincount(cards[:, place], minlength=52)
-        assert ((counts - 40_000 / 52) ** 2 / (40_000 / 52)).sum() < 98
 
 
 def test_a_float64_is_rounded_to_either_neighbour_with_the_right_mean():
