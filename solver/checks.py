@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from math import isnan
 from typing import Any
 
 from .scoring.best_response import Exploitability, best_response
@@ -25,8 +26,11 @@ class Check:
     exploitability: Exploitability
 
     def to_dict(self) -> dict[str, Any]:
-        """As a line of metrics.jsonl: the figures of the exploitability, its seconds as check_seconds."""
-        found = asdict(self.exploitability)
+        """As JSON values: the figures of the exploitability, its seconds as check_seconds, null for nan."""
+        found = {
+            key: None if isinstance(value, float) and isnan(value) else value
+            for key, value in asdict(self.exploitability).items()
+        }
         found["check_seconds"] = round(found.pop("seconds"), 3)
         found["per_position"] = [*found["per_position"]]
         return {"iterations": self.iterations, "seconds": round(self.seconds, 3)} | found

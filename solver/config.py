@@ -2,52 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from ..abstraction.arrays import load_arrays
 from ..abstraction.bets import FULL, ROUNDS, BetMenu
-from ..abstraction.build import abstraction_path
 from ..abstraction.config import AbstractionConfig
-from ..game.presets import read_rules, rules_value
+from ..game.presets import rules_value
 from ..game.rules import Rules, is_whole
-from ..game.toml_file import read_toml, toml_value
+from ..game.toml_file import read_toml
+from .config_file import read_keys, write_keys
 from .mccfr import AverageSampling, Discounting, Pruning
 from .regret import Scheme, make_scheme
-from .schedule import Every, parse_duration
+from .schedule import Every
 from .scoring.sampling import MAX_FLOPS
 from .solvers import OPTIONS, SOLVERS
 from .tree_size import TreeSize, storage_type, tree_size
 
-#: Tables of a CONFIG.toml and the fields behind their keys.
-_TABLES: dict[str, dict[str, str]] = {
-    "tables": {"storage": "storage", "averages": "averages", "memory_map": "memory_map"},
-    "checkpoint": {"every": "checkpoint_every"},
-    "snapshots": {"every": "snapshots_every"},
-    "check": {"every": "check_every", "flops": "check_flops"},
-}
-#: Tables whose keys are those of a class.
+FIVE_MINUTES = Every(300.0)
+_SCHEDULES = ("checkpoint_every", "snapshots_every", "check_every")
+#: Fields that may be given as a table of the keys of their class.
 _CLASSES: dict[str, Any] = {
     "pruning": Pruning,
     "discounting": Discounting,
     "average_sampling": AverageSampling,
 }
-_SCHEDULES = ("checkpoint_every", "snapshots_every", "check_every")
-_EXAMPLES = {
-    "every": '"5m"',
-    "flops": "10",
-    "storage": '"int16"',
-    "averages": '["preflop"]',
-    "memory_map": "true",
-}
-FIVE_MINUTES = Every(300.0)
-_PLAIN = (
-    "scheme", "sampling", "exploration", "best_response_from", "iterations", "time", "seed", "threads",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -227,21 +208,7 @@ class SolveConfig:
 
         Raises ValueError for unknown keys and wrong values.
         """
-        values = dict(values)
-        inside = {name for names in _TABLES.values() for name in names.values()} | {"constants"}
-        known = set(cls.__dataclass_fields__) - inside | set(_TABLES) | set(_CLASSES)
-        if unknown := set(values) - known:
-            raise ValueError(f"unknown key {min(unknown)!r}: a run has {', '.join(sorted(known))}")
-        for key in ("rules", "abstraction"):
-            if key not in values:
-                raise ValueError(f"the key {key} is missing")
-        for table, names in _TABLES.items():
-            values |= _entries(table, names, values.pop(table, {}))
-        values["rules"] = read_rules(values["rules"])
-        values["abstraction"] = _abstraction_config(values["abstraction"], values["rules"], folder)
-        if "time" in values:
-            values["time"] = parse_duration(values["time"])
-        return cls(**values)
+        return cls(**read_keys(values, folder))
 
     @classmethod
     def from_toml(cls, path: str | Path) -> SolveConfig:
@@ -250,30 +217,8 @@ class SolveConfig:
 
     def to_toml(self) -> str:
         """The configuration with everything resolved; a run can be started from it again."""
-        values: dict[str, Any] = {"rules": rules_value(self.rules), "bets": self.bets.to_value()}
-        values |= {key: getattr(self, key) for key in _PLAIN}
-        if self.constants:
-            values["scheme"] = {"name": self.scheme, **self.constants}
-        lines = _lines(values)
-        for table, names in _TABLES.items():
-            entries = {key: getattr(self, name) for key, name in names.items()}
-            if "averages" in entries and entries["averages"] is not None:
-                entries["averages"] = [ROUNDS[index] for index in entries["averages"]]
-            entries = {
-                key: entry.to_value() if isinstance(entry, Every) else entry
-                for key, entry in entries.items()
-            }
-            if found := _lines(entries):
-                lines += ["", f"[{table}]", *found]
-        for key in _CLASSES:
-            if (value := getattr(self, key)) is not None:
-                lines += ["", f"[{key}]", *_lines(asdict(value))]
-        described = self.abstraction.to_dict()
-        rounds = described.pop("round")
-        lines += ["", "[abstraction]", *_lines(described)]
-        for entry in rounds:
-            lines += ["", "[[abstraction.round]]", *_lines(entry)]
-        return "\n".join(lines) + "\n"
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return write_keys(fields)
 
     def size(self) -> TreeSize:
         """Size of the betting tree and at most of the tables, known before anything is built."""
@@ -333,16 +278,6 @@ def _every(value: Any, key: str) -> Every:
         raise ValueError(f"{key.replace('_', '.')}: {error}") from None
 
 
-def _entries(table: str, names: dict[str, str], values: Any) -> dict[str, Any]:
-    """The fields that a table of a CONFIG.toml sets."""
-    keys = ", ".join(f"{key} = {_EXAMPLES[key]}" for key in names)
-    if not isinstance(values, dict):
-        raise ValueError(f"{table} must be a table [{table}] with {keys}, not {values!r}")
-    if unknown := set(values) - set(names):
-        raise ValueError(f"unknown key {min(unknown)!r} in [{table}]: it has {keys}")
-    return {names[key]: value for key, value in values.items()}
-
-
 def _of_class(kind: Any, table: str, values: Mapping[str, Any]) -> Any:
     """An object from the keys of its table; ValueError for unknown and missing ones."""
     known = {entry.name: entry for entry in fields(kind)}
@@ -374,22 +309,3 @@ def _rounds(value: Any, num_rounds: int) -> tuple[int, ...] | None:
         else:
             raise ValueError(f"tables.averages: {entry!r} is no round: there are {', '.join(names)}")
     return None if len(found) == num_rounds else tuple(sorted(found))
-
-
-def _lines(values: Mapping[str, Any]) -> list[str]:
-    """Lines of TOML, without what is None."""
-    return [f"{key} = {toml_value(value, key)}" for key, value in values.items() if value is not None]
-
-
-def _abstraction_config(source: Any, rules: Rules, folder: Path) -> AbstractionConfig:
-    """From a file name, a table, "lossless", or the hash of an abstraction in the cache."""
-    if isinstance(source, dict):
-        return AbstractionConfig.from_dict(source)
-    if not isinstance(source, str):
-        raise ValueError('abstraction must be a file name, a hash, "lossless" or a table')
-    if source == "lossless":
-        return AbstractionConfig.lossless(rules)
-    if re.fullmatch(r"[0-9a-f]{16}", source):
-        header, _ = load_arrays(abstraction_path(source), "abstraction")
-        return AbstractionConfig.from_dict(header["config"])
-    return AbstractionConfig.from_toml(folder / source)

@@ -21,7 +21,6 @@ import os
 import platform
 import shutil
 from importlib.metadata import version
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -127,9 +126,9 @@ class RunFolder:
         return found
 
     def note(self, record: dict[str, Any]) -> None:
-        """Add a line to metrics.jsonl; what JSON cannot say, not-a-number, is null."""
+        """Add a line to metrics.jsonl."""
         with open(self.path / "metrics.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps({key: _plain(value) for key, value in record.items()}) + "\n")
+            file.write(json.dumps(record) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -152,10 +151,6 @@ class RunFolder:
 def _is_empty(folder: Path) -> bool:
     """Whether there is nothing, or the first thing that a run writes, not yet whole."""
     return all(entry.name == ".config.toml.new" for entry in folder.iterdir())
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _difference(key: str, first: Any, second: Any) -> str:

@@ -366,7 +366,7 @@ def test_a_time_that_is_none_is_refused(here, refused, time):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("seed = 3", "sead = 3", "unknown key 'sead': a run has abstraction, bets, "),
+        ("seed = 3", "sead = 3", "unknown key 'sead': a run has abstraction, average_sampling, "),
         ("seed = 3", "seed = ", "Invalid value"),
         ("seed = 3", "seed = -1", "seed must be a whole number from 0 to 2**63 - 1, not -1"),
         ("seed = 3", "threads = 0", "threads must be a positive number, not 0"),

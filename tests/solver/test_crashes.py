@@ -19,16 +19,16 @@ RULES = replace(preset("short-limit"), num_ranks=4, name="tiny")
 CONFIG = SolveConfig(
     RULES,
     percentile_config(RULES, 4),
-    iterations=240_000,
+    iterations=80_000,
     seed=3,
-    checkpoint_every="2_000 iterations",
-    check_every="30_000 iterations",
+    checkpoint_every="1_000 iterations",
+    check_every="20_000 iterations",
     check_flops=1,
 )
-REBUILT = {"averages": ["preflop"], "snapshots_every": "30_000 iterations"}
+REBUILT = {"averages": ["preflop"], "snapshots_every": "20_000 iterations"}
 CASES = {
     "float32": CONFIG,
-    "int16": replace(CONFIG, storage="int16", scheme="dcfr", discounting=Discounting(5_000, 60_000)),
+    "int16": replace(CONFIG, storage="int16", scheme="dcfr", discounting=Discounting(5_000, 40_000)),
     "mapped": replace(CONFIG, memory_map=True),
     "snapshots": replace(CONFIG, storage="int16", memory_map=True, **REBUILT),
 }
@@ -85,5 +85,5 @@ def test_its_folder_is_that_of_an_unbroken_run(crashes, folder, name):
     assert files(killed) == files(whole)
     assert metrics(killed) == metrics(whole)
     events = [record["event"] for record in metrics(whole)]
-    assert (events.count("checkpoint"), events.count("check")) == (120, 8)
-    assert events.count("snapshot") == (8 if name == "snapshots" else 0)
+    assert (events.count("checkpoint"), events.count("check")) == (80, 4)
+    assert events.count("snapshot") == (4 if name == "snapshots" else 0)

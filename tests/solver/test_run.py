@@ -1,16 +1,12 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from nashfold.game import preset
-from nashfold.solver import SolveConfig, Strategy, solve
-from nashfold.solver.schedule import Every
+from nashfold.solver import SolveConfig, Strategy, best_response, solve
 from nashfold.solver.tables import Tables
 from strategies import percentile_config
 
@@ -86,33 +82,90 @@ def test_an_interrupt_keeps_what_was_done(tmp_path, number):
     assert _same(solve(CONFIG, tmp_path / "run", resume=True).strategy, solve(CONFIG).strategy)
 
 
-def test_killed_at_any_moment_a_run_goes_on(tmp_path):
-    """Ended while solving or writing checkpoints, three times; then bit for bit as the unbroken run."""
-    config = replace(CONFIG, iterations=2_000_000, checkpoint_every=0.05)
-    (tmp_path / "config.toml").write_text(config.to_toml())
-    command = [sys.executable, "-m", "nashfold.experiments.cli", "solve", str(tmp_path / "config.toml")]
-    command += ["--out", str(tmp_path / "run")]
-    rng = np.random.default_rng(0)
-    kills = 0
-    for attempt, number in enumerate([signal.SIGKILL, signal.SIGINT, signal.SIGKILL]):
-        resume = ["--resume"] if (tmp_path / "run" / "config.toml").exists() else []
-        process = subprocess.Popen(
-            command + resume, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
-        checkpoints = tmp_path / "run" / "checkpoints"
-        known = len(list(checkpoints.glob("[0-9]*"))) if attempt else 0
-        deadline = time.monotonic() + 60
-        while not known and not list(checkpoints.glob("[0-9]*")) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        time.sleep(rng.uniform(1.5, 2.0) if attempt else rng.uniform(0, 0.3))
-        if process.poll() is None:
-            os.kill(process.pid, number)
-            kills += 1
-        process.wait()
-    assert kills
-    resumed = solve(config, tmp_path / "run", resume=True)
-    assert resumed.iterations == 2_000_000
-    assert _same(resumed.strategy, solve(config).strategy)
+CHECKED = replace(CONFIG, check_every="20_000 iterations", check_flops=3)
+
+
+def _metrics(run) -> list[dict]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_checks_on_the_way_change_nothing(tmp_path):
+    seen = []
+    run = solve(CHECKED, tmp_path / "run", progress=seen.append)
+    assert _same(run.strategy, solve(CONFIG).strategy)
+    assert [check.iterations for check in run.checks] == [20_000, 40_000, 50_000]
+    assert run.checks[-1].exploitability.mbb_per_hand == (
+        best_response(run.strategy, flops=3, seed=CONFIG.seed).mbb_per_hand
+    )
+    checks = [record for record in _metrics(tmp_path / "run") if record["event"] == "check"]
+    assert checks == [check.to_dict() | {"event": "check"} for check in run.checks]
+    assert run.check_seconds >= sum(check["check_seconds"] for check in checks) > 0
+    assert run.seconds + run.check_seconds == pytest.approx(
+        seen[-1].seconds + seen[-1].check_seconds
+    )  # told apart
+    assert {state.checking for state in seen} == {None, *((done, 3) for done in range(4))}
+    assert seen[-1].check == run.checks[-1]
+    assert seen[-1].seconds_left == 0
+
+
+def test_progress_tells_the_speed_of_this_session(tmp_path):
+    solve(replace(CONFIG, iterations=20_000), tmp_path / "run")
+    seen = []
+    run = solve(CONFIG, tmp_path / "run", resume=True, progress=seen.append)
+    last, before = seen[-1], _metrics(tmp_path / "run")[0]["seconds"]
+    here = last.seconds - before
+    assert last.iterations == 50_000
+    assert last.iterations_per_second == pytest.approx(30_000 / here, rel=0.05)
+    assert last.nodes_per_second == pytest.approx(last.touched_nodes / here, rel=0.05)
+    assert (run.touched_nodes, run.unit) == (last.touched_nodes, last.unit)
+    assert last.unit == "nodes"
+
+
+def test_an_interrupted_check_is_made_when_the_run_goes_on(tmp_path):
+    def stop(state):
+        if state.checking == (2, 3):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(CHECKED, tmp_path / "run", progress=stop)
+    assert [record["event"] for record in _metrics(tmp_path / "run")] == ["checkpoint"]
+    resumed = solve(CHECKED, tmp_path / "run", resume=True)
+    whole = solve(CHECKED)
+    assert _same(resumed.strategy, whole.strategy)
+    found = [
+        [(check.iterations, check.exploitability.mbb_per_hand) for check in run.checks]
+        for run in (resumed, whole)
+    ]
+    assert found[0] == found[1]
+
+
+def test_an_average_is_rebuilt_from_snapshots(tmp_path):
+    """Of the rounds after the first; worth about as much as the average, and more than the last strategy."""
+    config = replace(
+        CONFIG, iterations=200_000, averages=["preflop"], snapshots_every="10_000 iterations"
+    )
+    run = solve(config, tmp_path / "run")
+    assert len(list((tmp_path / "run" / "snapshots").iterdir())) == 20
+    assert _same(solve(config).strategy, run.strategy)  # in memory
+    whole = solve(replace(CONFIG, iterations=200_000)).strategy
+    last = solve(replace(config, snapshots_every="200_000 iterations")).strategy
+    scores = [best_response(strategy).mbb_per_hand for strategy in (whole, run.strategy, last)]
+    assert scores[1] < 1.1 * scores[0]
+    assert scores[2] > 1.2 * scores[1]
+
+
+@pytest.mark.parametrize("options", [{"storage": "int16"}, {"memory_map": True}])
+def test_a_strategy_from_other_tables(tmp_path, options):
+    """Mapped tables are the same numbers; int16 ones nearly so, in less memory."""
+    config = replace(CONFIG, **options)
+    run, plain = solve(config, tmp_path / "run"), solve(CONFIG)
+    assert not (tmp_path / "run" / "tables.npy").exists()
+    if config.memory_map:
+        assert _same(run.strategy, plain.strategy)
+    else:
+        assert config.estimate_bytes() < 0.75 * CONFIG.estimate_bytes()
+        scores = [best_response(strategy).mbb_per_hand for strategy in (run.strategy, plain.strategy)]
+        assert scores[0] == pytest.approx(scores[1], rel=0.1)
 
 
 def test_the_size_is_known_and_limited_before_anything_is_built(tmp_path, monkeypatch):
@@ -151,65 +204,3 @@ def test_nothing_is_overwritten(tmp_path):
     values.write_bytes(before[values])
     after = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     assert after == before
-
-
-GOOD = """
-rules = "short-limit"
-abstraction = "a.toml"
-iterations = 1000
-"""
-ABSTRACTION = """
-rules = "short-limit"
-[[round]]
-feature = "preflop-classes"
-[[round]]
-feature = "ehs"
-buckets = 5
-[[round]]
-feature = "ehs"
-buckets = 5
-"""
-
-
-def test_a_configuration_file(tmp_path):
-    (tmp_path / "a.toml").write_text(ABSTRACTION)
-    text = GOOD.replace("iterations = 1000", 'time = "1h30m"\nthreads = 2\n[checkpoint]\nevery = "90s"')
-    (tmp_path / "c.toml").write_text(text)
-    config = SolveConfig.from_toml(tmp_path / "c.toml")
-    assert config.time == 5400
-    assert config.threads == 2
-    assert config.checkpoint_every == Every(90)
-    assert [entry.buckets for entry in config.abstraction.rounds] == [None, 5, 5]
-    run = solve(replace(config, iterations=10, time=None))
-    (tmp_path / "d.toml").write_text(GOOD.replace("a.toml", run.strategy.abstraction.hash))
-    assert SolveConfig.from_toml(tmp_path / "d.toml").abstraction.hash == config.abstraction.hash
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('"short-limit"', '"chess"', "unknown preset 'chess'"),
-        ("iterations", "iteration", "unknown key 'iteration'"),
-        ("iterations = 1000", "", "how long to solve"),
-        ("iterations = 1000", "iterations = 0", "iterations must be a positive number"),
-        ("iterations = 1000", 'time = "soon"', "'soon' is not a duration"),
-        ('"a.toml"', '"b.toml"', "cannot read"),
-        ('"a.toml"', '"0123456789abcdef"', "there is no such folder"),
-        ("iterations", 'scheme = "magic"\niterations', "with external sampling, not 'magic'"),
-        ("iterations", "seed = -1\niterations", "seed must be a whole number"),
-        ("iterations", "threads = 0\niterations", "threads must be a positive number"),
-        ("iterations", 'bets = "half"\niterations', "bets: 'half' is not a bet size"),
-        ("iterations = 1000", "iterations = ", "c.toml"),
-    ],
-)
-def test_a_bad_configuration_says_what_is_wrong(tmp_path, old, new, message):
-    (tmp_path / "a.toml").write_text(ABSTRACTION)
-    (tmp_path / "c.toml").write_text(GOOD.replace(old, new, 1))
-    with pytest.raises(ValueError, match=message) as error:
-        SolveConfig.from_toml(tmp_path / "c.toml")
-    assert "\n" not in str(error.value)
-
-
-def test_an_abstraction_of_another_game_is_refused():
-    with pytest.raises(ValueError, match="does not fit flop-limit"):
-        SolveConfig(preset("flop-limit"), CONFIG.abstraction, iterations=10)
