@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..abstraction import AbstractionConfig, CardAbstraction, RoundConfig, build_abstraction
 from ..game.hand import new_hand
 from ..game.presets import preset
 from ..game.strength import hand_strength
@@ -17,7 +16,7 @@ from ..solver.mccfr import CHUNK, MonteCarlo
 from ..solver.public_tree import Deal, Scratch, Walk
 from ..solver.strategy import Strategy
 from ..solver.tables import Tables
-from . import bench_abstraction
+from . import bench_abstraction, bench_solvers
 
 
 def run_benchmarks(names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
@@ -43,14 +42,6 @@ def _best_seconds(call: Callable[[], Any], repeats: int = 5) -> float:
     return min(times)
 
 
-def _iterations_per_second(solver: Any, iterations: int) -> float:
-    """Speed of a solver of OpenSpiel."""
-    started = perf_counter()
-    for _ in range(iterations):
-        solver.run_iteration()
-    return iterations / (perf_counter() - started)
-
-
 def _strength() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     order = rng.random((1_000_000, 52), dtype=np.float32)
@@ -71,44 +62,11 @@ def _strength() -> dict[str, Any]:
     return row | {"result": text}
 
 
-def percentile_abstraction(buckets: int) -> CardAbstraction:
-    """Limit hold'em in percentile buckets, from the cache if it is there."""
-    rounds = (RoundConfig("preflop-classes"), *[RoundConfig("ehs", buckets)] * 3)
-    return build_abstraction(AbstractionConfig(preset("acpc-limit"), rounds))
-
-
-def _mccfr() -> dict[str, Any]:
-    import pyspiel
-
-    rules = preset("acpc-limit")
-    tree = betting_tree(rules)
-    abstraction = percentile_abstraction(200)
-    tables = Tables(tree, abstraction.num_buckets)
-    solver = MonteCarlo(tree, abstraction, tables)
-    solver.run(CHUNK)
-    # The peer first and last, so that a drift of the machine's speed shows in both.
-    game = pyspiel.universal_poker.load_universal_poker_from_acpc_gamedef(rules.to_acpc())
-    peer = pyspiel.ExternalSamplingMCCFRSolver(game, seed=1)
-
-    before = _iterations_per_second(peer, 2000)
-    started = perf_counter()
-    solver.run(12 * CHUNK)
-    ours = 12 * CHUNK / (perf_counter() - started)
-    theirs = (before + _iterations_per_second(peer, 2000)) / 2
-    return {
-        "iterations_per_second": ours,
-        "peer_iterations_per_second": theirs,
-        "ratio": ours / theirs,
-        "result": f"external sampling on acpc-limit, 169-200-200-200: {ours:,.0f} iterations a second; "
-        f"{ours / theirs:.0f} times OpenSpiel's C++ solver on universal_poker ({theirs:,.0f})",
-    }
-
-
 def _best_response() -> dict[str, Any]:
     """The river round of limit hold'em on one board: 567 histories, one position."""
     rules = preset("acpc-limit")
     tree = betting_tree(rules)
-    abstraction = percentile_abstraction(200)
+    abstraction = bench_solvers.percentile_abstraction(200)
     tables = Tables(tree, abstraction.num_buckets)
     MonteCarlo(tree, abstraction, tables).run(10 * CHUNK)
     walk = Walk(0, Strategy(tree, abstraction, tables.average_strategy()), precision="single")
@@ -153,8 +111,8 @@ def _openspiel() -> dict[str, Any]:
 
     def speed(name: str) -> float:
         solver = pyspiel.ExternalSamplingMCCFRSolver(pyspiel.load_game(name), seed=1)
-        _iterations_per_second(solver, 5_000)  # the cache fills
-        return _iterations_per_second(solver, 20_000)
+        bench_solvers.peer_speed(solver, 5_000)  # the cache fills
+        return bench_solvers.peer_speed(solver, 20_000)
 
     theirs, ours = speed("leduc_poker"), speed("cached_tree(game=python_holdem(rules=leduc))")
     return {
@@ -210,7 +168,9 @@ BENCHMARKS: dict[str, Callable[[], dict[str, Any]]] = {
     "tables": bench_abstraction.tables,
     "histograms": bench_abstraction.histograms,
     "lookup": bench_abstraction.lookup,
-    "mccfr": _mccfr,
+    "mccfr": bench_solvers.external,
+    "threads": bench_solvers.threads,
+    "samplers": bench_solvers.samplers,
     "best-response": _best_response,
     "openspiel": _openspiel,
     "hands": _hands,
