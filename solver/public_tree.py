@@ -13,12 +13,13 @@ import threading
 from functools import lru_cache
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..abstraction.boards import suit_permutations
 from ..game.cards import Deck
+from ..game.rules import Rules
 from ..game.strength import board_strengths
 from . import rows
 from .betting_tree import FOLD, BettingTree
@@ -56,6 +57,38 @@ def canonical_deals(
     ]
 
 
+def check_walkable(rules: Rules) -> None:
+    """ValueError unless the walk knows games of this kind."""
+    if rules.num_hole_cards != 2 or rules.board_cards[0] != 0 or rules.num_rounds < 2:
+        raise ValueError(f"{rules.name} is not a hold'em game: two hole cards, then boards")
+    if not 3 <= rules.board_size(rules.num_rounds - 1) <= 5:
+        raise ValueError(f"{rules.name} cannot be scored: hands need 3 to 5 community cards")
+
+
+def layout(plan: RoundPlan, amounts: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The arrays of a round's plan in the order of the passes' first arguments."""
+    return (
+        plan.block_program,
+        plan.programs,
+        plan.block_next,
+        plan.next_lane,
+        plan.block_leaf,
+        amounts,
+    )
+
+
+class WalkPlan(Protocol):
+    """What `Scratch` needs to know of a walk."""
+
+    rules: Rules
+    deck: Deck
+    plans: list[RoundPlan]
+    dtype: type
+
+    def enter(self, scratch: Scratch) -> None:
+        """Write the reach that the walk begins with."""
+
+
 class Walk:
     """Counterfactual values of one player's hands against a strategy.
 
@@ -87,10 +120,7 @@ class Walk:
             raise ValueError(
                 "the strategies have different bets: put both on one tree (Strategy.on_tree)"
             )
-        if self.rules.num_hole_cards != 2 or self.rules.board_cards[0] != 0 or self.rules.num_rounds < 2:
-            raise ValueError(f"{self.rules.name} is not a hold'em game: two hole cards, then boards")
-        if not 3 <= self.rules.board_size(self.rules.num_rounds - 1) <= 5:
-            raise ValueError(f"{self.rules.name} cannot be scored: hands need 3 to 5 community cards")
+        check_walkable(self.rules)
         self.opponent, self.own = opponent, own
         self.dtype = FLOATS[precision]
         invariant = all(s.abstraction.is_suit_invariant for s in (opponent, own) if s is not None)
@@ -119,6 +149,11 @@ class Walk:
     def _packed(self, strategy: Strategy, index: int, slots: str) -> np.ndarray:
         plan = self.plans[index]
         return plan.chances(strategy.tables[index], getattr(plan, slots), self.dtype)
+
+    def enter(self, scratch: Scratch) -> None:
+        """Write the reach that the second round begins with."""
+        blocks, lanes = np.divmod(self.root.next_lanes, LANES)
+        scratch.reach_in[1][blocks, :, lanes] = self.root.next_reach
 
     def first_deals(self) -> list[Deal]:
         """The boards of the second round, up to suits where that is valid."""
@@ -169,7 +204,7 @@ class Walk:
             rows.value_boards(
                 0,
                 self.plans[index].num_blocks,
-                *self._layout(index, scratch),
+                *layout(self.plans[index], scratch.amounts[index]),
                 hands,
                 *sorted_hands,
                 np.take_along_axis(buckets, hands, axis=1),
@@ -210,12 +245,12 @@ class Walk:
         taken = np.isin(self.deck.hand_cards, board).any(axis=1)
         hands = np.flatnonzero(~taken)
         opponents, own = (side[hands] for side in buckets)
-        layout = self._layout(index, scratch)
+        arrays = layout(self.plans[index], scratch.amounts[index])
         value_next = scratch.values_in[index + 1]
         rows.pass_down(
             0,
             self.plans[index].num_blocks,
-            *layout[:4],
+            *arrays[:4],
             hands,
             opponents,
             self._chances[index],
@@ -235,7 +270,7 @@ class Walk:
         rows.pass_up(
             0,
             self.plans[index].num_blocks,
-            *layout,
+            *arrays,
             hands,
             self.deck.hand_cards[hands],
             np.zeros(1, np.int64),  # no showdowns here
@@ -253,21 +288,9 @@ class Walk:
             scratch.by_card,
         )
 
-    def _layout(self, index: int, scratch: Scratch) -> tuple[np.ndarray, ...]:
-        """The arrays of a round's plan in the order of the passes' first arguments."""
-        plan = self.plans[index]
-        return (
-            plan.block_program,
-            plan.programs,
-            plan.block_next,
-            plan.next_lane,
-            plan.block_leaf,
-            scratch.amounts[index],
-        )
-
 
 class Scratch:
-    """Arrays that one thread's walk works in. `reach_in[1]` holds the root's reach throughout.
+    """Arrays that one thread's walk works in, with the reach that it begins with.
 
     Attributes:
         stop: set by another thread to end the walk with a RuntimeError.
@@ -278,7 +301,7 @@ class Scratch:
         nothing_learnt: what `rows.pass_up` is given where nothing is learnt: gains, visits, scale.
     """
 
-    def __init__(self, walk: Walk, stop: threading.Event | None = None):
+    def __init__(self, walk: WalkPlan, stop: threading.Event | None = None):
         self.stop = stop or threading.Event()
         hands, plans, dtype = walk.deck.num_hands, walk.plans, walk.dtype
         self.reach_in = [np.zeros((plan.num_blocks, hands, LANES), dtype) for plan in plans]
@@ -295,8 +318,7 @@ class Scratch:
             last_deals = comb(walk.deck.size - before, dealt)
         self.strength = np.zeros((last_deals, hands), np.uint16)
         self.amounts = [np.ascontiguousarray(plan.amounts, dtype) for plan in plans]
-        blocks, lanes = np.divmod(walk.root.next_lanes, LANES)
-        self.reach_in[1][blocks, :, lanes] = walk.root.next_reach
+        walk.enter(self)
 
 
 class _Root:

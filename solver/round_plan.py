@@ -265,7 +265,7 @@ class _Program:
             for action in range(tree.num_actions[node])
             if best or self.used[self.place_of[first_child + action]]
         ]
-        if not is_own and self.mode == TRAIN:
+        if not is_own and self.mode in (TRAIN, CHOOSE):
             self._emit(rows.VISIT, source=reach, entry=len(self.nodes[0]))
         numbers = self._node_actions(place, actions, is_own)
         mode = _MODES[self.mode] if is_own else rows.ADD

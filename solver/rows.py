@@ -98,7 +98,7 @@ def pass_up(
         program chooses, the probabilities are modified in place.
     gains: float, as own_chances: the values of actions, times scale, are added to it (TRAIN).
     visits: float [block, bucket, opponent's node, LANES]: the opponent's reach, times scale, is added to it
-        (VISIT).
+        (VISIT); without buckets it is left alone.
     value_next: float [next block, hand, LANES]: values of the histories that go on.
     value_out: float [block, hand, LANES], modified in place.
     values: float [slot, live or more, LANES]: scratch; the last slot is for sweeps.
@@ -131,7 +131,9 @@ def pass_up(
                     values[program[TARGET]], sweep, by_card,
                 )  # fmt: skip
             elif operation == VISIT:
-                _visit(reach[program[SOURCE]], chance_block, program[ENTRY], buckets, visits, scale)
+                if visits.shape[1] > 0:
+                    source = reach[program[SOURCE]]
+                    _visit(source, chance_block, program[ENTRY], buckets, visits, scale)
             else:
                 source = sweep
                 if operation == NEXT:
