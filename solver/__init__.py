@@ -5,6 +5,7 @@ from .config import SolveConfig
 from .run import Run, SolveProgress, solve
 from .scoring.best_response import Exploitability, best_response, expected_value
 from .strategy import BUILT_INS, BuiltIn, Strategy, StrategyPlayer, open_strategy
+from .tabular import solve_game
 from .tree_size import TreeSize, tree_size
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "expected_value",
     "open_strategy",
     "solve",
+    "solve_game",
     "tree_size",
 ]

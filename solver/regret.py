@@ -18,8 +18,17 @@ by d(t) (Brown and Sandholm's "on each iteration t", OpenSpiel), or the regrets 
 multiplied by d(t - 1) and the new ones added (Xu et al., Zhang et al.). Both are one algorithm: what is
 matched differs by a common positive factor only. This is the default here, "add-discount". Multiplying by
 d(t) and then adding is another one: each regret is discounted one time less, the newest not at all, and
-prediction is set against regrets that are not yet discounted. Measured on Leduc poker, 1,000 iterations,
-exploitability in chips, default and other order: see `tests/solver/test_regret.py`.
+prediction is set against regrets that are not yet discounted. Exploitability in chips on Leduc poker after
+1,000 iterations, and on Leduc with nine ranks after 5,000, full-width, by turns:
+
+    scheme     add-discount  discount-add     nine ranks: add-discount  discount-add
+    dcfr          1.43e-4       2.12e-4                  7.6e-6           13.0e-6
+    hs-dcfr       5.47e-4       5.72e-4                 13.2e-6           13.6e-6
+    lcfr          4.83e-3       5.13e-3                 5.0e-4            4.1e-4
+    pdcfr+        9.00e-4       4.04e-4                  8.7e-6           15.8e-6
+
+So the order moves figures by up to a factor of two, either way. Simultaneous updates do far more harm: CFR+
+goes from 2.6e-4 to 6.9e-3, APDCFR+ from 2.2e-4 to 7.8e-3.
 """
 
 from __future__ import annotations

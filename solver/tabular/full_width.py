@@ -7,6 +7,8 @@ reach probabilities.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numba as nb
 import numpy as np
 
@@ -14,6 +16,7 @@ from ..regret import Scheme, Weights, make_scheme
 from .game import TabularGame
 from .program import Program, compile_program
 from .scoring import Scorer, check_policy
+from .warm_start import regrets_of_policy
 
 _FIELD = {name: place for place, name in enumerate(Weights._fields)}
 _POSITIVE, _NEGATIVE, _GAIN, _FLOOR = (_FIELD[n] for n in ("positive", "negative", "gain", "floor"))
@@ -21,7 +24,8 @@ _DECAY, _WEIGHT = _FIELD["average_decay"], _FIELD["average_weight"]
 _PREDICTION, _LIMIT = _FIELD["prediction"], _FIELD["asymmetry_limit"]
 _DISCOUNT_FIRST = _FIELD["discount_first"]
 
-_TRACE = 1e-9  # least spread of values at the start from a policy, as a share of the largest utility
+_KEPT = ("regrets", "average", "last", "learned", "odds", "reach")  # of a state
+COUNTED = 30  # iterations that a policy to start from stands for
 
 
 class FullWidth:
@@ -34,15 +38,15 @@ class FullWidth:
         game: the game.
         scheme: a name of `regret.SCHEMES` (schedules need a Scheme made with their horizon) or a Scheme.
         alternating: players updated by turns; default: what the scheme says.
-        regrets: float64 [sequence], cumulative regrets to start from, those of another solver, say.
-        policy: float64 [sequence], a policy to start from: it is the first current policy, and regrets are
-            in its proportions. The average starts empty.
-        strength: how hard such a policy is to move: its regrets add up to that many times the spread of the
-            actions' counterfactual values at each information set.
+        regrets: float64 [sequence], cumulative regrets to start from, those of another solver, say. The
+            average starts empty; for an exact continuation see `state`.
+        policy: float64 [sequence], a policy to start from as if it had been played so far, see `warm_start`.
+        counted: as how many iterations that start counts: the first one has the weights of iteration
+            counted + 1. Default: 0 for regrets, COUNTED for a policy.
         merge: compute what is alike once.
 
-    Raises ValueError for an unknown scheme, arrays of another shape, a policy that is none, and both regrets
-    and a policy.
+    Raises ValueError for an unknown scheme, arrays of another shape, a policy that is none, both regrets
+    and a policy, and a start that does not go with `counted`.
     """
 
     def __init__(
@@ -52,7 +56,7 @@ class FullWidth:
         alternating: bool | None = None,
         regrets: np.ndarray | None = None,
         policy: np.ndarray | None = None,
-        strength: float = 1.0,
+        counted: int | None = None,
         merge: bool = True,
     ):
         self.game = game
@@ -65,18 +69,38 @@ class FullWidth:
             raise ValueError(
                 f"regrets must be {game.num_sequences} numbers, one a sequence; got {np.shape(regrets)}"
             )
+        if counted is None:
+            counted = 0 if policy is None else COUNTED
+        if counted < (policy is not None) or (counted and regrets is None and policy is None):
+            raise ValueError(
+                f"a start from regrets may count as 0 or more iterations, one from a policy as 1 or more; "
+                f"without either nothing is counted: got {counted}"
+            )
+        self._counted = counted
         if policy is not None:
             check_policy(game, policy)
-            regrets = np.asarray(policy, np.float64) * strength * _spread(game, policy)
-        start = None
+            policy = np.asarray(policy, np.float64)
+            regrets = regrets_of_policy(game, policy, counted)
+            if self._weights(1)[0, _FLOOR]:
+                regrets = np.maximum(regrets, 0.0)
         self._program = compile_program(game, merge)
+        start = None
         if regrets is not None:
             regrets = np.where(game.sequence_infoset >= 0, regrets, 0.0)
             start = self._program.gathered(regrets)
+            if start is None and policy is not None and self._program.gathered(policy) is not None:
+                # Alike at this start too, but for the last bits of what was computed from it.
+                start = np.zeros(self._program.num_places)
+                start[self._program.place_of] = regrets
             if start is None:  # alike so far, but not at this start
                 self._program = compile_program(game, merge=False)
                 start = self._program.gathered(regrets)
         self._state = _State(self._program, start)
+        if policy is not None:
+            reach = Scorer(game).reach(policy)
+            for row in self.scheme.table(1, counted):
+                self._state.average *= row[_DECAY]
+                self._state.average[self._program.place_of] += row[_WEIGHT] * reach
 
     @property
     def touched_nodes(self) -> int:
@@ -93,15 +117,30 @@ class FullWidth:
         """Cumulative regrets, float64 [sequence]; those of "lcfr" divided by the number of iterations + 1."""
         return self._program.spread(self._state.regrets)
 
+    def state(self) -> dict[str, np.ndarray]:
+        """All that is needed to go on bit for bit, copied: `np.savez(path, **solver.state())`."""
+        return {"iterations": np.array([self.iterations, self._counted])} | {
+            name: getattr(self._state, name).copy() for name in _KEPT
+        }
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from the state of a solver of the same game, scheme and merging.
+
+        Raises ValueError for another one's state, where its arrays show it.
+        """
+        for name in _KEPT:
+            if name not in state or np.shape(state[name]) != getattr(self._state, name).shape:
+                raise ValueError(f"not a state of this solver: {name} is missing or of another shape")
+        for name in _KEPT:
+            getattr(self._state, name)[...] = state[name]
+        self.iterations, self._counted = (int(number) for number in state["iterations"])
+
     def run(self, iterations: int) -> None:
         """Do that many more iterations."""
         if iterations <= 0:
             return
-        scheme = self.scheme
-        if scheme.name == "lcfr":  # the same, written as OpenSpiel computes it; and regrets stay small
-            scheme = make_scheme("dcfr", order=scheme.order, alpha=1, beta=1, gamma=1)
         # One row more: the last iteration ends with the strategy of the next one.
-        weights = scheme.table(self.iterations + 1, iterations + 1)
+        weights = self._weights(iterations + 1)
         program, state = self._program, self._state
         _iterate(
             weights,
@@ -122,6 +161,13 @@ class FullWidth:
             *state.arrays(),
         )
         self.iterations += iterations
+
+    def _weights(self, count: int) -> np.ndarray:
+        """Numbers of the next iterations, float64 [count, field]."""
+        scheme = self.scheme
+        if scheme.name == "lcfr":  # the same, written as OpenSpiel computes it; and regrets stay small
+            scheme = make_scheme("dcfr", order=scheme.order, alpha=1, beta=1, gamma=1)
+        return scheme.table(self._counted + self.iterations + 1, count)
 
     def current_policy(self) -> np.ndarray:
         """The strategy of the next iteration (the last iterate), float64 [sequence]."""
@@ -179,26 +225,6 @@ def normalised(game: TabularGame, weights: np.ndarray) -> np.ndarray:
     policy = game.uniform_policy()
     policy[real] = np.divide(weights[real], sums, out=policy[real], where=sums > 0)
     return policy
-
-
-def _spread(game: TabularGame, policy: np.ndarray) -> np.ndarray:
-    """Largest less smallest counterfactual value at each information set under a policy, at least a trace of
-    the largest utility; float64 [sequence].
-    """
-    scorer = Scorer(game)
-    values = np.concatenate([scorer.sequence_values(policy, player) for player in range(2)])
-    for infoset in range(game.num_infosets - 1, -1, -1):
-        first = game.first_sequence[infoset]
-        part = slice(first, first + game.num_actions[infoset])
-        values[game.parent_sequence[infoset]] += values[part] @ policy[part]
-    high, low = np.full(game.num_infosets, -np.inf), np.full(game.num_infosets, np.inf)
-    real = game.sequence_infoset >= 0
-    owner = game.sequence_infoset[real]
-    np.maximum.at(high, owner, values[real])
-    np.minimum.at(low, owner, values[real])
-    spread = np.zeros(game.num_sequences)
-    spread[real] = np.maximum(high - low, _TRACE * np.abs(game.utility).max())[owner]
-    return spread
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")

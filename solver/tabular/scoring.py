@@ -47,14 +47,14 @@ class Scorer:
 
     def expected_value(self, policy: np.ndarray) -> float:
         """What player 0 wins on average."""
-        reach = self._reach(policy)
+        reach = self.reach(policy)
         return float(self._values(0, reach) @ reach[self.game.sequences[0]])
 
     def sequence_values(self, policy: np.ndarray, player: int) -> np.ndarray:
         """What each of a player's sequences wins at the terminals that it is the last one of, against the
         other's part of the policy and chance: float64 [own sequence].
         """
-        return self._values(player, self._reach(policy))
+        return self._values(player, self.reach(policy))
 
     def best_response(self, policy: np.ndarray, responder: int) -> BestResponse:
         """A best response of player `responder` (0 or 1) to the other's part of the policy: one action at
@@ -80,7 +80,8 @@ class Scorer:
         first, second = (self.best_response(policy, player).value for player in range(2))
         return NashConv(first + second, (first, second))
 
-    def _reach(self, policy: np.ndarray) -> np.ndarray:
+    def reach(self, policy: np.ndarray) -> np.ndarray:
+        """Product of a player's own probabilities up to each of his sequences: float64 [sequence]."""
         check_policy(self.game, policy)
         reach = np.ones(self.game.num_sequences)
         _reach(
