@@ -37,12 +37,12 @@ def given_rules(options: argparse.Namespace) -> Rules | None:
     return None if options.rules is None else read_rules_option(options.rules)
 
 
-def read_flops_option(text: str) -> str | int:
-    """The option --flops: "all" or a positive number; ValueError for anything else."""
+def read_flops_option(text: str, name: str = "--flops") -> str | int:
+    """An option such as --flops: "all" or a positive number; ValueError for anything else."""
     if text == "all":
         return text
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"--flops takes all or a positive number, not {text!r}")
+        raise ValueError(f"{name} takes all or a positive number, not {text!r}")
     return int(text)
 
 

@@ -55,15 +55,20 @@ def solve_bar(config: SolveConfig) -> Iterator[Callable[[SolveProgress], None]]:
             if state.checking is not None:
                 show_check(*state.checking)
             elif config.iterations is not None:
-                show("solving", state.iterations, config.iterations, _remark(state))
+                show("solving", state.iterations, config.iterations, state_in_words(state))
             elif config.time is not None:
-                show("solving", min(round(state.seconds, 1), config.time), config.time, _remark(state))
+                show(
+                    "solving",
+                    min(round(state.seconds, 1), config.time),
+                    config.time,
+                    state_in_words(state),
+                )
 
         yield progress
 
 
-def _remark(state: SolveProgress) -> str:
-    """Speed and the last check in words."""
+def state_in_words(state: SolveProgress) -> str:
+    """Speed and the last check of a run in words."""
     rate = _in_words(state.nodes_per_second)
     text = (
         f"{state.iterations:,} iterations, {state.iterations_per_second:,.0f}/s, {rate} {state.unit}/s"

@@ -61,7 +61,7 @@ def configured(options: argparse.Namespace) -> SolveConfig:
     if "scheme" in changes:
         changes["constants"] = {}
     if "check_flops" in changes:
-        changes["check_flops"] = read_flops_option(changes["check_flops"])
+        changes["check_flops"] = read_flops_option(changes["check_flops"], "--check-flops")
     return replace(config, **changes)
 
 

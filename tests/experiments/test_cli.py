@@ -17,7 +17,7 @@ from nashfold.abstraction.build import build_abstraction
 from nashfold.abstraction.config import AbstractionConfig
 from nashfold.experiments.cli import main
 from nashfold.game import PRESETS, Rules, new_hand, play_match, preset
-from nashfold.solver import Strategy
+from nashfold.solver import SolveConfig, Strategy
 from nashfold.solver.mccfr import CHUNK, MonteCarlo
 
 ABSTRACTION = """
@@ -304,10 +304,11 @@ def test_an_interrupted_run_resumes_and_ends_where_the_unbroken_one_ends(
 
     with monkeypatch.context() as patch:
         patch.setattr(MonteCarlo, "run", interrupted)
-        result = cli("solve", "config.toml", "--out", "run")
+        result = cli("solve", "config.toml", "--out", "run", "--check-every", "5_000_000 iterations")
     assert result.code == 130
     assert result.out == ""
-    assert "stopped; go on with: nashfold solve config.toml --out run --resume" in result.err
+    again = "nashfold solve config.toml --out run --resume --check-every '5_000_000 iterations'"
+    assert f"stopped; go on with: {again}\n" in result.err
     assert not (here / "run" / "strategy").exists()
     assert [int(entry.name) for entry in (here / "run" / "checkpoints").iterdir()] == [2 * CHUNK]
     resumed = json_of("solve", "config.toml", "--out", "run", "--resume")
@@ -353,6 +354,48 @@ def test_threads_are_taken_from_the_command_line(here, json_of, refused):
     assert "threads must be a positive number" in refused(
         "solve", "config.toml", "--out", "other", "--threads", "0"
     )
+    assert not (here / "other").exists()
+
+
+def test_checks_are_asked_for_on_the_command_line(here, cli, json_of, finished):
+    checks = ["--check-every", "10_000 iterations", "--check-flops", "2"]
+    run = json_of("solve", "config.toml", "--out", "run", *checks)
+    assert [check["iterations"] for check in run["checks"]] == [10_000, 20_000]
+    assert [check["flops"] for check in run["checks"]] == [2, 2]
+    assert run["check_seconds"] > 0
+    assert run["touched_nodes_per_second"] == pytest.approx(run["touched_nodes"] / run["seconds"])
+    assert run["unit"] == "nodes"
+    assert tables("run") == tables(finished)  # they change nothing
+    assert (here / "run" / "figures" / "exploitability.png").read_bytes().startswith(b"\x89PNG")
+    result = cli("solve", "config.toml", "--out", "other", *checks)
+    assert "after 10,000 iterations" in result.out
+    assert "mbb/h (estimate on 2 flops" in result.out
+
+
+def test_options_take_the_place_of_what_the_file_says(here, json_of, refused):
+    options = ["--iterations", "3000", "--scheme", "dcfr", "--sampling", "outcome", "--seed", "5"]
+    options += ["--checkpoint-every", "1000 iterations"]
+    (here / "config.toml").write_text(CONFIG.replace("iterations = 20_000", 'time = "1h"'))
+    assert json_of("solve", "config.toml", "--out", "run", *options)["iterations"] == 3000
+    config = SolveConfig.from_toml(here / "run" / "config.toml")
+    assert (config.scheme, config.sampling, config.seed, config.time) == ("dcfr", "outcome", 5, None)
+    lines = (here / "run" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["iterations"] for line in lines] == [1000, 2000, 3000]
+    for wrong, message in (
+        (["--scheme", "best"], "scheme must be"),
+        (["--sampling", "some"], "sampling must be external"),
+        (["--iterations", "0"], "iterations must be a positive number, not 0"),
+        (["--iterations", "5", "--time", "5m"], "not allowed with"),
+        (["--check-every", "never"], "check.every: 'never' is not a duration"),
+        (["--check-flops", "5"], "check.flops goes with check.every"),
+        (
+            ["--check-flops", "some", "--check-every", "5m"],
+            "--check-flops takes all or a positive number",
+        ),
+        (["--snapshots-every", "5m"], "snapshots are for rounds that keep no average"),
+        (["--checkpoint-every", "0"], "checkpoint.every: '0' is not a duration"),
+    ):
+        assert message in refused("solve", "config.toml", "--out", "other", *wrong)
     assert not (here / "other").exists()
 
 
