@@ -16,7 +16,7 @@ from ..solver.mccfr import CHUNK, MonteCarlo
 from ..solver.public_tree import Deal, Scratch, Walk
 from ..solver.strategy import Strategy
 from ..solver.tables import Tables
-from . import bench_abstraction, bench_solvers
+from . import bench_abstraction, bench_solvers, bench_tabular
 
 
 def run_benchmarks(names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
@@ -168,6 +168,7 @@ BENCHMARKS: dict[str, Callable[[], dict[str, Any]]] = {
     "tables": bench_abstraction.tables,
     "histograms": bench_abstraction.histograms,
     "lookup": bench_abstraction.lookup,
+    "leduc-cfr": bench_tabular.leduc_cfr,
     "mccfr": bench_solvers.external,
     "threads": bench_solvers.threads,
     "samplers": bench_solvers.samplers,

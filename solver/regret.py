@@ -17,8 +17,8 @@ About the order. Papers write the discount of iteration t in two ways: regrets a
 by d(t) (Brown and Sandholm's "on each iteration t", OpenSpiel), or the regrets of the last iteration are
 multiplied by d(t - 1) and the new ones added (Xu et al., Zhang et al.). Both are one algorithm: what is
 matched differs by a common positive factor only. This is the default here, "add-discount". Multiplying by
-d(t) and then adding is another one: each regret is discounted one time less, the newest not at all, and
-prediction is set against regrets that are not yet discounted. Exploitability in chips on Leduc poker after
+d(t) and then adding is another one: its discounts are those of one iteration later, and a prediction is set
+against regrets that are not yet discounted. Exploitability in chips on Leduc poker after
 1,000 iterations, and on Leduc with nine ranks after 5,000, full-width, by turns:
 
     scheme     add-discount  discount-add     nine ranks: add-discount  discount-add
