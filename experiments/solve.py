@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..abstraction.estimate import estimate_build
 from ..solver.config import SolveConfig
-from ..solver.run import Run, solve
+from ..solver.run import Run, size_in_words, solve
 from ..solver.schedule import parse_duration
 from .options import read_flops_option
 from .progress import solve_bar, stage_bar
@@ -29,8 +30,9 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(name, metavar=metavar, help=text, **details)
 
     parser.add_argument("config", metavar="CONFIG.toml")
-    option("--out", "RUN", "folder of the run", required=True)
+    option("--out", "RUN", "folder of the run; needed, but for --estimate")
     parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")
+    parser.add_argument("--estimate", action="store_true", help="say how large it is, and solve nothing")
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument("--time", metavar="TIME", help="how long to solve in all, such as 10m")
     limit.add_argument("--iterations", metavar="N", type=int, help="how many to do in all")
@@ -71,6 +73,12 @@ def run_solve(options: argparse.Namespace) -> dict[str, Any]:
     Raises ValueError for a mistake in the configuration and KeyboardInterrupt, having said how to go on.
     """
     config = configured(options)
+    if options.estimate:
+        return _estimate(config, options.json)
+    if options.out is None:
+        raise ValueError(
+            "the following arguments are required: --out (nashfold solve --help tells more)"
+        )
     try:
         with stage_bar("boards") as building, solve_bar(config) as solving:
             run = solve(config, options.out, options.resume, solving, building, _say)
@@ -104,6 +112,27 @@ def run_solve(options: argparse.Namespace) -> dict[str, Any]:
         if not options.json:
             print(f"figure: {found['figure']}")
     return found
+
+
+def _estimate(config: SolveConfig, json_only: bool) -> dict[str, Any]:
+    """How large a run is: nothing is built."""
+    size = config.size()
+    if not json_only:
+        print(size_in_words(config))
+    return {
+        "rules": config.rules.name,
+        "bets": config.bets.to_value(),
+        "nodes": size.nodes,
+        "decisions": list(size.decisions),
+        "slots": list(size.slots),
+        "is_complete": size.is_complete,
+        "buckets": config.abstraction.max_buckets(),
+        "infosets": size.infosets,
+        "storage": config.storage,
+        "memory": config.memory(),
+        "memory_bytes": config.estimate_bytes(),
+        "abstraction_bytes": estimate_build(config.abstraction).stored_bytes,
+    }
 
 
 def _draw(run: Run) -> Path:

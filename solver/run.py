@@ -112,7 +112,7 @@ def solve(
     check_nodes(config.rules, config.bets)
     _check_memory(config)
     if announce:
-        announce(_size_in_words(config))
+        announce(size_in_words(config))
     tree = betting_tree(config.rules, config.bets)
     abstraction = build_abstraction(config.abstraction, build_progress)
     with ExitStack() as stack:
@@ -141,13 +141,17 @@ def _check_memory(config: SolveConfig) -> None:
         )
 
 
-def _size_in_words(config: SolveConfig) -> str:
+def size_in_words(config: SolveConfig) -> str:
+    """A line that says how large a run is: tree, information sets, memory. Nothing is built."""
     size, memory = config.size(), config.memory()
     buckets = "-".join(map(str, config.abstraction.max_buckets()))
     parts = [f"{name} {_mebibytes(taken)}" for name, taken in memory.items()]
     cards = _mebibytes(estimate_build(config.abstraction).stored_bytes)
+    more = "" if size.is_complete else "more than "
+    by_round = " ".join(f"{count:,}" for count in size.decisions)
     return (
-        f"{config.rules.name}, bets {config.bets}: {sum(size.decisions):,} decision nodes, buckets at "
+        f"{config.rules.name}, bets {config.bets}: {more}{sum(size.decisions):,} decision nodes "
+        f"({by_round} by round), buckets at "
         f"most {buckets}, {size.infosets:,} infosets, tables at most {_mebibytes(sum(memory.values()))} "
         f"in {config.storage}{', mapped from a file' if config.memory_map else ''} ({', '.join(parts)}); "
         f"the abstraction's own {cards} are mapped from the cache"

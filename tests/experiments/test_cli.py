@@ -357,6 +357,21 @@ def test_threads_are_taken_from_the_command_line(here, json_of, refused):
     assert not (here / "other").exists()
 
 
+def test_the_size_of_a_run_is_told_and_nothing_is_made(here, cli, json_of):
+    told = json_of("solve", "config.toml", "--estimate")
+    assert told["decisions"] == [4, 18, 90]
+    assert told["infosets"] == sum(np.multiply(told["decisions"], told["buckets"]))
+    assert (
+        told["memory_bytes"]
+        == sum(told["memory"].values())
+        == (8 * sum(np.multiply(told["slots"], told["buckets"])))
+    )
+    text = cli("solve", "config.toml", "--estimate").out
+    assert text.startswith("short-limit, bets full: 112 decision nodes (4 18 90 by round), buckets")
+    assert text.count("\n") == 1
+    assert not (here / "run").exists()
+
+
 def test_checks_are_asked_for_on_the_command_line(here, cli, json_of, finished):
     checks = ["--check-every", "10_000 iterations", "--check-flops", "2"]
     run = json_of("solve", "config.toml", "--out", "run", *checks)
