@@ -169,6 +169,7 @@ BENCHMARKS: dict[str, Callable[[], dict[str, Any]]] = {
     "histograms": bench_abstraction.histograms,
     "lookup": bench_abstraction.lookup,
     "leduc-cfr": bench_tabular.leduc_cfr,
+    "leduc-external": bench_tabular.leduc_external,
     "mccfr": bench_solvers.external,
     "threads": bench_solvers.threads,
     "samplers": bench_solvers.samplers,
