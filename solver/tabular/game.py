@@ -98,7 +98,8 @@ class TabularGame:
             try:
                 game = pyspiel.load_game(game)
             except pyspiel.SpielError as error:
-                raise ValueError(f"OpenSpiel does not load that game: {error}") from None
+                reason = str(error).splitlines()[0]
+                raise ValueError(f"OpenSpiel does not load {game!r}: {reason}") from None
         _check_type(game)
         expected = estimate_nodes(game)
         if expected > FAR_ABOVE * max_nodes:
