@@ -117,4 +117,4 @@ def _fractions(odds: list[float]) -> list[Fraction]:
     ):
         return simple
     exact = [Fraction(odd) for odd in odds[:-1]]
-    return [*exact, 1 - sum(exact)]
+    return [*exact, 1 - sum(exact, Fraction(0))]

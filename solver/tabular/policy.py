@@ -86,19 +86,16 @@ class TabularPolicy(Policy):
             return cls(game, policy.probabilities)
         if isinstance(policy, pyspiel.TabularPolicy):
             policy = policy.policy_table()
+        if isinstance(policy, Mapping):
+            rows = [policy.get(text) for text in game.infoset_text]
+        elif isinstance(policy, Policy | pyspiel.Policy):
+            rows = [policy.action_probabilities(state) for state in _some_states(game)]
+        else:
+            raise ValueError(
+                f"a policy is one of OpenSpiel's or a dictionary, not {type(policy).__name__}"
+            )
         probabilities = np.ones(game.num_sequences)
-        nodes = None if isinstance(policy, Mapping) else _some_states(game)
-        for infoset, text in enumerate(game.infoset_text):
-            if nodes is None:
-                row = policy.get(text)
-            else:
-                state, player = nodes[infoset], int(game.infoset_player[infoset])
-                is_python = isinstance(policy, Policy)
-                row = (
-                    policy.action_probabilities(state, player)
-                    if is_python
-                    else policy.action_probabilities(state)
-                )
+        for infoset, row in enumerate(rows):
             probabilities[_part(game, infoset)] = _probabilities(game, infoset, row, missing)
         return cls(game, probabilities)
 

@@ -152,6 +152,8 @@ def test_mistakes_are_named(kuhn):
         TabularPolicy.from_openspiel(kuhn, whole | {text: {7: 1.0}})
     with pytest.raises(ValueError, match="add up to 1"):
         TabularPolicy.from_openspiel(kuhn, whole | {text: {0: 0.4, 1: 0.5}})
+    with pytest.raises(ValueError, match="not ndarray"):
+        TabularPolicy.from_openspiel(kuhn, kuhn.uniform_policy())
     with pytest.raises(ValueError, match="'uniform' or refused"):
         TabularPolicy.from_openspiel(kuhn, whole, missing="zero")
     with pytest.raises(ValueError, match=r"26 numbers|one a sequence"):

@@ -10,8 +10,10 @@ import pytest
 from nashfold.solver.regret import SCHEMES, Scheme, Weights, make_scheme
 from nashfold.solver.tabular import sampled as module
 from nashfold.solver.tabular.game import TERMINAL, TabularGame
+from nashfold.solver.tabular.packed import alias_table, pack
 from nashfold.solver.tabular.sampled import BASELINES, SAMPLINGS, Sampled
 from nashfold.solver.tabular.scoring import Scorer
+from nashfold.solver.tabular.walks import COUNT, SLOT
 from plain_walks import PlainSampler, Stream, all_outcomes
 
 GOOFSPIEL = (
@@ -113,7 +115,7 @@ def _exact(game, policy):
 
 class _AliasStream(Stream):
     def chance(self, odds):
-        threshold, other = module._alias(odds)
+        threshold, other = alias_table(odds)
         draw = self.uniform() * len(odds)
         return int(draw) if draw - int(draw) < threshold[int(draw)] else other[int(draw)]
 
@@ -356,7 +358,7 @@ def test_estimates_are_weighted_by_normalised_probabilities_sv_07():
 
 @pytest.mark.parametrize("odds", [[0.25] * 4, [0.1, 0.2, 0.7], [1.0], [1e-9, 1 - 1e-9], [3.0, 1.0, 2.0]])
 def test_the_alias_method_draws_by_the_odds(odds):
-    threshold, other = module._alias(odds)
+    threshold, other = alias_table(odds)
     found = np.zeros(len(odds))
     for column, share in enumerate(threshold):
         assert 0 <= share <= 1
@@ -367,13 +369,13 @@ def test_the_alias_method_draws_by_the_odds(odds):
 
 def test_chance_nodes_in_a_row_are_one_draw():
     game = _game("leduc_poker")
-    nodes, outcomes, odds, payoffs = module._packed(game)
-    assert nodes[0, module._COUNT] == 30  # both private cards
-    np.testing.assert_allclose(odds[:30], [[1.0, 1 / 30]] * 30)
-    assert (game.kind[outcomes[:30, 0]] == 0).all()
+    packed = pack(game)
+    assert packed.nodes[0, COUNT] == 30  # both private cards
+    np.testing.assert_allclose(packed.odds[:30], [[1.0, 1 / 30]] * 30)
+    assert (game.kind[packed.outcomes[:30, 0]] == 0).all()
     ends = game.kind == TERMINAL
-    np.testing.assert_array_equal(payoffs[nodes[ends, module._SLOT]], game.utility[ends])
-    assert len(payoffs) == 15
+    np.testing.assert_array_equal(packed.payoffs[packed.nodes[ends, SLOT]], game.utility[ends])
+    assert len(packed.payoffs) == 15
 
 
 @pytest.mark.parametrize(("sampling", "baseline"), COMBINATIONS)
