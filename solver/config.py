@@ -169,6 +169,11 @@ class SolveConfig:
             raise ValueError(
                 f"exploration must be a number above 0 and at most 1, not {self.exploration!r}"
             )
+        rounds = ROUNDS[: self.rules.num_rounds]
+        if self.best_response_from is not None and self.best_response_from not in rounds:
+            raise ValueError(
+                f"best_response_from must be {_one_of(rounds)}, not {self.best_response_from!r}"
+            )
         kind = SOLVERS[self.sampling]
         defaults = self.__dataclass_fields__
         for key in OPTIONS:

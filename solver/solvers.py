@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..abstraction.bets import BetMenu
 from ..abstraction.buckets import CardAbstraction
-from .betting_tree import BettingTree
+from ..game.rules import Rules
+from .betting_tree import MAX_NODES, BettingTree, betting_tree
+from .lanes import LANES
 from .mccfr import SCHEMES_OF, MonteCarlo, check_combination
+from .public_tree import check_walkable
+from .regret import SCHEMES, make_scheme
+from .round_plan import TRAIN, round_plans
 from .tables import Tables
 from .tree_size import TreeSize, tree_size
+from .vector_cfr import ROUND_NAMES, VECTOR_SAMPLINGS, VectorCFR, check_vector_options
 
 if TYPE_CHECKING:
     from .config import SolveConfig
@@ -127,5 +135,69 @@ def _monte_carlo_kind(sampling: str) -> SolverKind:
     return SolverKind(_monte_carlo, schemes, _monte_carlo_memory, options, _check_monte_carlo)
 
 
+def _vector(
+    config: SolveConfig, tree: BettingTree, abstraction: CardAbstraction, path: Path | None
+) -> VectorCFR:
+    return VectorCFR(
+        tree,
+        abstraction,
+        config.weighting(),
+        config.sampling,
+        config.best_response_from,
+        config.seed,
+        config.threads,
+    )
+
+
+def _vector_memory(config: SolveConfig, size: TreeSize) -> dict[str, int]:
+    """What the walk needs beside the tables is not counted."""
+    assert size.num_buckets is not None
+    if size.nodes > MAX_NODES or not size.is_complete:
+        total = size.table_bytes or 0
+        return {"regrets": total // 2, "averages": total // 2}
+    entries = _lane_entries(config.rules, config.bets)
+    taken = 4 * sum(count * buckets for count, buckets in zip(entries, size.num_buckets, strict=True))
+    memory = {"regrets": taken, "averages": taken}
+    if config.weighting().predictive:
+        memory["predictions"] = taken
+    if config.best_response_from is not None:
+        rounds = ROUND_NAMES.index(config.best_response_from)
+        early = zip(entries[:rounds], size.num_buckets[:rounds], strict=True)
+        memory["opponents"] = len(memory) * 4 * sum(count * buckets for count, buckets in early)
+    return memory
+
+
+@lru_cache(maxsize=8)
+def _lane_entries(rules: Rules, bets: BetMenu) -> tuple[int, ...]:
+    """By round, entries of a bucket in the lane tables of both players, with their padding."""
+    tree = betting_tree(rules, bets)
+    everything = np.ones(len(tree), bool)
+    found = [0] * rules.num_rounds
+    for player in (0, 1):
+        for index, plan in enumerate(round_plans(tree, player, TRAIN, everything)):
+            widths = plan.own_nodes[:, :, 1].sum(axis=1)  # actions of a block
+            found[index] += int(widths.sum()) * LANES
+    return tuple(found)
+
+
+def _check_vector(config: SolveConfig) -> None:
+    check_walkable(config.rules)
+    check_vector_options(
+        config.weighting(), config.sampling, config.best_response_from, config.rules.num_rounds
+    )
+
+
+def _vector_kind(sampling: str) -> SolverKind:
+    schemes = []
+    for name in SCHEMES:
+        scheme = make_scheme(name, horizon=1)
+        if not (scheme.adaptive or (sampling != "none" and (scheme.sweeps or scheme.predictive))):
+            schemes.append(name)
+    return SolverKind(_vector, tuple(schemes), _vector_memory, ("best_response_from",), _check_vector)
+
+
 #: The kinds by the names that `sampling` has in a configuration.
-SOLVERS: dict[str, SolverKind] = {sampling: _monte_carlo_kind(sampling) for sampling in SCHEMES_OF}
+SOLVERS: dict[str, SolverKind] = {
+    **{sampling: _monte_carlo_kind(sampling) for sampling in SCHEMES_OF},
+    **{sampling: _vector_kind(sampling) for sampling in VECTOR_SAMPLINGS},
+}

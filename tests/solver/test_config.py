@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from nashfold.abstraction import BetMenu
+from nashfold.abstraction import BetMenu, build_abstraction
 from nashfold.game import preset
-from nashfold.solver import SolveConfig, solve
+from nashfold.solver import SolveConfig, betting_tree, solve
 from nashfold.solver.mccfr import AverageSampling, Discounting, Pruning
 from nashfold.solver.schedule import Every
+from nashfold.solver.solvers import SOLVERS
 from strategies import percentile_config
 
 SHORT = preset("short-limit")
@@ -30,6 +31,12 @@ VARIANTS = {
         CONFIG, storage="int16", memory_map=True, averages=["turn", 0], snapshots_every="10 iterations"
     ),
     "checks": replace(CONFIG, check_every="1h", check_flops=7),
+    "public chance": replace(CONFIG, sampling="public-chance"),
+    "best responses": replace(CONFIG, sampling="public-chance", best_response_from="turn"),
+    "full width": replace(CONFIG, sampling="none", scheme="hs-dcfr"),
+    "full width for some time": replace(
+        CONFIG, sampling="none", scheme={"name": "hs-dcfr", "horizon": 50}, iterations=None, time=5.0
+    ),
     "bets": SolveConfig(
         NO_LIMIT,
         percentile_config(NO_LIMIT, 6),
@@ -82,12 +89,34 @@ def test_a_mapping_of_the_scheme_or_pruning_is_resolved():
     assert replace(CONFIG, check_every="1h").check_flops == "all"  # a small deck
 
 
+def test_a_schedule_follows_the_iterations_of_the_run():
+    config = VARIANTS["full width"]
+    assert config.weighting().horizon == 100
+    assert replace(config, iterations=200).weighting().horizon == 200
+    assert replace(config, iterations=200).identity() != config.identity()  # another run
+    assert replace(CONFIG, iterations=200).identity() == CONFIG.identity()
+    assert VARIANTS["full width for some time"].weighting().horizon == 50
+
+
 def test_memory_is_told_by_what_it_is_for():
     memory = CONFIG.memory()
     assert set(memory) == {"regrets", "averages"}
     assert memory["regrets"] == memory["averages"] == CONFIG.size().table_bytes / 2
     assert VARIANTS["tables"].memory()["regrets"] < 0.8 * memory["regrets"]
     assert VARIANTS["tables"].memory()["averages"] < 0.5 * memory["averages"]
+    assert set(VARIANTS["best responses"].memory()) == {"regrets", "averages", "opponents"}
+    predictive = replace(CONFIG, sampling="none", scheme="pdcfr+")
+    assert set(predictive.memory()) == {"regrets", "averages", "predictions"}
+
+
+@pytest.mark.parametrize("name", ["public chance", "best responses", "full width"])
+def test_the_memory_of_vectors_is_what_they_take(name):
+    config = VARIANTS[name]
+    abstraction = build_abstraction(config.abstraction)
+    solver = SOLVERS[config.sampling].make(config, betting_tree(SHORT), abstraction, None)
+    assert sum(tables.nbytes for tables in (*solver.tables, *solver.opponents)) == (
+        config.estimate_bytes()
+    )
 
 
 GOOD = """
@@ -153,6 +182,37 @@ def test_a_configuration_file(tmp_path):
         ("iterations", 'scheme = {name = "lcfr", order = "any"}\niterations', "unknown order 'any'"),
         ("iterations", 'sampling = "guess"\niterations', "sampling must be external, "),
         ("iterations", 'sampling = ["chance"]\niterations', "sampling must be external, "),
+        (
+            "iterations",
+            'sampling = "public-chance"\nscheme = "dcfr"\niterations',
+            "cfr, cfr. or lcfr",
+        ),
+        (
+            "iterations",
+            'sampling = "none"\nscheme = "apcfr+"\niterations',
+            "none sampling, not 'apcfr.'",
+        ),
+        (
+            "iterations = 1000",
+            'sampling = "none"\nscheme = "hs-dcfr"\ntime = 5',
+            "follows a plan: give",
+        ),
+        (
+            "iterations",
+            'best_response_from = "turn"\niterations',
+            "goes with public-chance or none sampling",
+        ),
+        ("iterations", 'best_response_from = "river"\niterations', "must be preflop, flop or turn, not"),
+        (
+            "iterations",
+            'best_response_from = "river"\nsampling = "none"\niterations',
+            "best_response_from must be",
+        ),
+        (
+            "iterations",
+            'best_response_from = "preflop"\nsampling = "public-chance"\niterations',
+            "need every board",
+        ),
         ("iterations", "exploration = 0.5\niterations", "exploration goes with outcome sampling, not"),
         ("iterations", 'sampling = "outcome"\nexploration = 2\niterations', "at most 1, not 2"),
         ("iterations", "exploration = true\niterations", "exploration must be a number"),
