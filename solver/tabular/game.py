@@ -223,7 +223,7 @@ def _unroll(game: pyspiel.Game, max_nodes: int, progress: Callable[[int], Any] |
             returns = state.returns()
             if abs(returns[0] + returns[1]) > 1e-9 * max(1.0, abs(returns[0])):
                 raise ValueError(f"{game.get_type().short_name} is not zero-sum: it pays {returns}")
-            utility[node] = returns[0]
+            utility[node] = returns[0] + 0.0  # no negative zeros
             continue
         if player == chance:
             kind[node] = CHANCE

@@ -264,8 +264,6 @@ def _classes(
         if found == count:
             break
         sets, count = after, found
-    if count == game.num_infosets:
-        return alone  # nothing is alike
     # Hashes may collide: members of a class are compared with its first, and all kept apart if they differ.
     _, set_class = np.unique(sets, return_inverse=True)
     _, first_set, by_set = np.unique(sets, return_index=True, return_inverse=True)
