@@ -51,7 +51,7 @@ class Tables:
         num_buckets: Sequence[int],
         storage: str = "float32",
         averages: Sequence[int] | None = None,
-        path: Path | None = None,
+        path: str | Path | None = None,
     ):
         self.tree, self.num_buckets, self.storage = tree, list(num_buckets), storage
         self.averages = check_averages(averages, tree.rules.num_rounds)
@@ -181,12 +181,12 @@ class Tables:
         return found
 
 
-def _empty(size: int, dtype: np.dtype, path: Path | None) -> np.ndarray:
+def _empty(size: int, dtype: np.dtype, path: str | Path | None) -> np.ndarray:
     """Zeros in memory or in a file."""
     if path is None:
         return np.zeros(size, dtype)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         mapped = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(size,))
     except OSError as error:
         raise ValueError(f"the tables cannot be kept in {path}: {error.strerror or error}") from None
