@@ -73,7 +73,7 @@ def histograms() -> dict[str, Any]:
 
 def lookup() -> dict[str, Any]:
     """Buckets of single river states, looked up one after the other in compiled code."""
-    from .bench import percentile_abstraction
+    from .bench_solvers import percentile_abstraction
 
     abstraction: CardAbstraction = percentile_abstraction(200)
     rng = np.random.default_rng(0)

@@ -54,7 +54,8 @@ class Deals:
 
     def _buckets(self, hands: np.ndarray, board: np.ndarray) -> list[np.ndarray]:
         """By round, int64 [deal, player]."""
-        abstraction, places, found = self.abstraction, np.empty(len(hands), np.int64), []
+        abstraction, places = self.abstraction, np.empty(len(hands), np.int64)
+        found: list[np.ndarray] = []
         for index, size in enumerate(abstraction.config.board_sizes):
             buckets = np.empty(hands.shape, np.int64)
             _look_up(hands, board[:, :size].copy(), *abstraction.tables[index], places, buckets)

@@ -276,7 +276,7 @@ class MonteCarlo:
         """Do that many more iterations."""
         left = iterations
         while left > 0:
-            step = min(left, self._until_discount())
+            step = min(left, self._until_discount(left))
             self._run_undiscounted(step)
             self.tables.iterations += step
             left -= step
@@ -352,10 +352,10 @@ class MonteCarlo:
                 weights[periods == period, 1] = self.scheme.weights(int(period)).average_weight
         return weights
 
-    def _until_discount(self) -> float:
-        """Iterations until the tables are to be discounted next."""
+    def _until_discount(self, most: int) -> int:
+        """Iterations until the tables are to be discounted next; `most` if they never are."""
         if self.scheme.name != "dcfr":
-            return inf
+            return most
         every = self.discounting.every
         return every - self.tables.iterations % every
 

@@ -11,6 +11,8 @@ The random numbers come from the seed, the iteration and the place in the walk a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba as nb
 import numpy as np
 from numba.core import types
@@ -31,7 +33,7 @@ FLOAT_LIMIT = 3.0e38  # float32 sums saturate here
 MAX_EXPONENT = 127  # of a header's bytes; int16 sums saturate there
 
 # Calls with a dozen arguments cost as much as the additions: the functions are inlined by LLVM.
-_INLINED = {"nogil": True, "error_model": "numpy", "forceinline": True}
+_INLINED: Any = {"nogil": True, "error_model": "numpy", "forceinline": True}
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
