@@ -81,12 +81,12 @@ class LaneTables:
                 kept.append(array)
             self.blocks.append([])
             for block, width in enumerate(widths):
-                parts = [
-                    array[start : start + buckets * width * LANES].reshape(-1, width, LANES)
-                    for array, start in ((array, starts[block]) for array in arrays)
-                ]
+                part = slice(starts[block], starts[block + 1])
+                regrets, averages, before = (
+                    array[part].reshape(buckets if array.size else 0, width, LANES) for array in arrays
+                )
                 slots = plan.own_slots[block, :width]
-                self.blocks[-1].append(Block(parts[0], parts[1], parts[2], nodes[block], slots))
+                self.blocks[-1].append(Block(regrets, averages, before, nodes[block], slots))
 
     @property
     def nbytes(self) -> int:
@@ -129,7 +129,7 @@ class Sheet:
         width, nodes = block.regrets.shape[1], len(block.nodes)
         shapes = [(1, rows, width, LANES), (1, rows, width, LANES), (1, rows, nodes, LANES)]
         if memory is None:
-            memory = tuple(np.empty(int(np.prod(shape)), block.regrets.dtype) for shape in shapes)
+            memory = tuple(np.zeros(int(np.prod(shape)), block.regrets.dtype) for shape in shapes)
         self.block = block
         self.chances, self.gains, self.visits = (
             flat[: int(np.prod(shape))].reshape(shape)
