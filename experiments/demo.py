@@ -19,7 +19,9 @@ from matplotlib.figure import Figure
 from ..abstraction.config import AbstractionConfig, RoundConfig
 from ..game.match import play_match
 from ..game.presets import preset
-from ..solver.run import Run, SolveConfig, solve
+from ..solver.config import SolveConfig
+from ..solver.run import Run, solve
+from ..solver.schedule import Every
 from ..solver.scoring.best_response import Exploitability, best_response
 from ..solver.strategy import BuiltIn, Strategy, StrategyPlayer
 from .plots import exploitability_curve, strategy_grid
@@ -57,7 +59,11 @@ def demo(out: Path, seconds: float = 60.0) -> dict[str, Any]:
     limit = preset("acpc-limit")
     buckets = (RoundConfig("preflop-classes"), *[RoundConfig("ehs", 50)] * 3)
     config = SolveConfig(
-        limit, AbstractionConfig(limit, buckets), time=seconds, threads=2, checkpoint_every=30.0
+        limit,
+        AbstractionConfig(limit, buckets),
+        time=seconds,
+        threads=2,
+        checkpoint_every=Every(30.0),
     )
     run = _solve(config, out / "acpc-limit")
     print(f"   {run.iterations:,} iterations in {run.seconds:.0f} s; {run.strategy.abstraction}")

@@ -137,6 +137,8 @@ def _estimate(config: SolveConfig, json_only: bool) -> dict[str, Any]:
 
 def _draw(run: Run) -> Path:
     """Exploitability against time of solving, of all the checks in the run's folder."""
+    from matplotlib.figure import Figure
+
     from .plots import exploitability_curve
 
     assert run.path is not None
@@ -148,7 +150,9 @@ def _draw(run: Run) -> Path:
         f"{run.config.rules.name}, {run.config.scheme}, {run.config.sampling} sampling: {flops} flops"
     )
     path = run.path / "figures" / "exploitability.png"
-    exploitability_curve(points, title, "seconds of solving").figure.savefig(path, dpi=110)
+    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    exploitability_curve(points, title, "seconds of solving", figure.add_subplot())
+    figure.savefig(path, dpi=110)
     return path
 
 

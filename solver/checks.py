@@ -27,12 +27,12 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values: the figures of the exploitability, its seconds as check_seconds, null for nan."""
-        found = {
-            key: None if isinstance(value, float) and isnan(value) else value
-            for key, value in asdict(self.exploitability).items()
-        }
+        found: dict[str, Any] = asdict(self.exploitability)
         found["check_seconds"] = round(found.pop("seconds"), 3)
         found["per_position"] = [*found["per_position"]]
+        for key, value in found.items():
+            if isinstance(value, float) and isnan(value):
+                found[key] = None
         return {"iterations": self.iterations, "seconds": round(self.seconds, 3)} | found
 
 
