@@ -26,6 +26,7 @@ _DISCOUNT_FIRST = _FIELD["discount_first"]
 
 _KEPT = ("regrets", "average", "last", "learned", "odds", "reach")  # of a state
 COUNTED = 30  # iterations that a policy to start from stands for
+_MOST_AT_ONCE, _NODES_AT_ONCE = 10_000, 100_000_000  # iterations and nodes in one call of compiled code
 
 
 class FullWidth:
@@ -136,9 +137,16 @@ class FullWidth:
         self.iterations, self._counted = (int(number) for number in state["iterations"])
 
     def run(self, iterations: int) -> None:
-        """Do that many more iterations."""
-        if iterations <= 0:
-            return
+        """Do that many more iterations. Raises ValueError for a negative number."""
+        if iterations < 0:
+            raise ValueError(f"the number of iterations must not be negative, got {iterations}")
+        # In pieces, so that an interrupt is heard; between two of them the state is whole.
+        piece = max(1, min(_MOST_AT_ONCE, _NODES_AT_ONCE // self.game.num_nodes))
+        last = self.iterations + iterations
+        while self.iterations < last:
+            self._run_piece(min(piece, last - self.iterations))
+
+    def _run_piece(self, iterations: int) -> None:
         # One row more: the last iteration ends with the strategy of the next one.
         weights = self._weights(iterations + 1)
         program, state = self._program, self._state
@@ -193,10 +201,8 @@ class _State:
         self.reach = np.ones(size)
         self.reach_before = np.ones(size)  # at the start of the iteration, for simultaneous updates
         self.values = np.concatenate([program.payoff, np.zeros(program.blocks[-1, 1])])
-        self.scratch = (
-            np.zeros(histories),
-            np.zeros(histories),
-        )  # weight and value of each history of a set
+        # Weight and value of each history of a set.
+        self.scratch = np.zeros(histories), np.zeros(histories)
         _first_match(
             program.first_place, program.num_actions, program.parent, self.regrets, self.odds, self.reach
         )

@@ -292,6 +292,30 @@ def test_a_state_goes_on_bit_for_bit(name, tmp_path):
         FullWidth(tabular("kuhn_poker"), scheme).restore(whole.state())
 
 
+def test_pieces_change_nothing(monkeypatch):
+    game = tabular("kuhn_poker")
+    whole, pieces = FullWidth(game, "pdcfr+"), FullWidth(game, "pdcfr+")
+    whole.run(50)
+    monkeypatch.setattr("nashfold.solver.tabular.full_width._MOST_AT_ONCE", 7)
+    pieces.run(50)
+    np.testing.assert_array_equal(pieces.average_policy(), whole.average_policy())
+    np.testing.assert_array_equal(pieces.regrets, whole.regrets)
+    with pytest.raises(ValueError, match="must not be negative, got -1"):
+        whole.run(-1)
+
+
+@pytest.mark.parametrize(("name", "scale"), [("cfr", 1), ("cfr+", 1), ("lcfr", 13), ("apdcfr+", 1)])
+def test_regrets_are_those_of_the_papers(name, scale):
+    """Those of "lcfr" are divided by the number of iterations + 1, here 13."""
+    game = tabular("kuhn_poker")
+    plain, ours = PlainCFR(game.game, name), FullWidth(game, name)
+    plain.run(12)
+    ours.run(12)
+    real = game.sequence_infoset >= 0
+    expected = plain.by_sequence(game, plain.regret)[real]
+    np.testing.assert_allclose(scale * ours.regrets[real], expected, atol=1e-12)
+
+
 def test_a_start_from_regrets():
     game = tabular("leduc_poker")
     first = FullWidth(game, "cfr")
