@@ -269,7 +269,7 @@ class _Program:
             self._emit(rows.VISIT, source=reach, entry=len(self.nodes[0]))
         numbers = self._node_actions(place, actions, is_own)
         mode = _MODES[self.mode] if is_own else rows.ADD
-        node_range = {"first_own": numbers[0], "num_own": len(numbers)} if is_own and actions else {}
+        choice = {"first_own": numbers[0], "before": 0} if is_own and actions else {}
         fresh = 1
         leaves: dict[str, int] = {}
         for action, number in zip(actions, numbers, strict=True):
@@ -296,12 +296,14 @@ class _Program:
                     own=own,
                     mode=mode,
                     fresh=fresh,
-                    **node_range,
+                    **choice,
                 )
+            if choice and own >= 0:
+                choice["before"] |= 1 << (own - choice["first_own"])
             fresh = 0
         if leaves:
             self._emit(
-                rows.LEAVES, target=target, source=reach, mode=mode, fresh=fresh, **leaves, **node_range
+                rows.LEAVES, target=target, source=reach, mode=mode, fresh=fresh, **leaves, **choice
             )
 
     def _node_actions(self, place: int, actions: list[int], is_own: bool) -> list[int]:

@@ -24,11 +24,12 @@ REACH, LEAVES, NEXT, COMBINE, VISIT = range(5)
 # fold's amount (LEAVES) or of an opponent's node (VISIT); SHOWDOWN that of the showdown's stake; -1 for none.
 # At the opponent's nodes CHANCE and SHOWDOWN_CHANCE number his actions of folding and calling, which weigh
 # his reach; OWN and SHOWDOWN_OWN number the player's own actions where they are mixed, learnt from or
-# chosen; -1 for none. FIRST_OWN and NUM_OWN are the range of all actions of the same node.
+# chosen; -1 for none. Where actions are chosen, FIRST_OWN is the first one of the node and BEFORE has a bit
+# for each one that was looked at before, counted from there.
 OPERATION, MODE, TARGET, SOURCE, ENTRY, CHANCE, OWN, SHOWDOWN, SHOWDOWN_CHANCE, SHOWDOWN_OWN, FRESH = (
     range(11)
 )
-FIRST_OWN, NUM_OWN = 11, 12
+FIRST_OWN, BEFORE = 11, 12
 COLUMNS = 13
 # Modes: values[target] gains the value, or becomes the larger of the two; FRESH: it is set to the value.
 # TRAIN: as ADD, weighted by the own probability, and the value of the action is added up by own buckets.
@@ -269,7 +270,7 @@ def _visit(reach, block, node, buckets, visits, scale):
 @nb.njit(cache=True, nogil=True)
 def _combine(program, block, own_buckets, own_chances, gains, scale, source, target):
     """Combine source with target as the mode says, weighted by the own probability if there is one."""
-    mode, own, fresh = program[MODE], program[OWN], program[FRESH]
+    mode, own, fresh, before = program[MODE], program[OWN], program[FRESH], program[BEFORE]
     stride = own_chances.shape[2]
     first = block * own_chances.shape[1] * stride
     factor = splat(gains, scale)
@@ -278,10 +279,11 @@ def _combine(program, block, own_buckets, own_chances, gains, scale, source, tar
         row = first + own_buckets[i] * stride
         if mode == CHOOSE:
             if fresh == 0:
-                _choose(program, own, row, value, load(target, i), own_chances)
-                value = maximum(value, load(target, i))
-            else:
-                _choose_first(program, own, row, own_chances)
+                best = load(target, i)
+                _choose(row + program[FIRST_OWN], before, row + own, value, best, own_chances)
+                value = maximum(value, best)
+            else:  # for want of others
+                store(own_chances, row + own, splat(own_chances, 1.0))
         else:
             if mode == TRAIN:
                 store(gains, row + own, load(gains, row + own) + factor * value)
@@ -293,24 +295,20 @@ def _combine(program, block, own_buckets, own_chances, gains, scale, source, tar
 
 
 @nb.njit(cache=True, nogil=True)
-def _choose_first(program, own, row, own_chances):
-    """An action is chosen for want of others."""
-    first = row + program[FIRST_OWN]
-    none = splat(own_chances, 0.0)
-    for other in range(first, first + program[NUM_OWN]):
-        store(own_chances, other, none)
-    store(own_chances, row + own, splat(own_chances, 1.0))
+def _choose(first, before, own, value, best, own_chances):
+    """An action is chosen in the lanes where its value is above the best so far.
 
-
-@nb.njit(cache=True, nogil=True)
-def _choose(program, own, row, value, best, own_chances):
-    """An action is chosen in the lanes where its value is above the best so far."""
+    first: row of the node's first action; before: bits of the actions looked at so far; own: row of this one.
+    """
     better = greater(value, best)
     keep = splat(own_chances, 1.0) - better
-    first = row + program[FIRST_OWN]
-    for other in range(first, first + program[NUM_OWN]):
-        store(own_chances, other, keep * load(own_chances, other))
-    store(own_chances, row + own, better)
+    other = first
+    while before:
+        if before & 1:
+            store(own_chances, other, keep * load(own_chances, other))
+        before >>= 1
+        other += 1
+    store(own_chances, own, better)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -326,6 +324,9 @@ def _leaves(
     mode, fold, showdown = program[MODE], program[ENTRY], program[SHOWDOWN]
     fold_chance, fold_own = program[CHANCE], program[OWN]
     showdown_own = program[SHOWDOWN_OWN]
+    before = after = program[BEFORE]
+    if showdown >= 0:
+        after = before | (1 << (showdown_own - program[FIRST_OWN]))
     deck = by_card.shape[1] - 1
     sums = by_card[0]
     fold_sums = by_card[0]
@@ -349,10 +350,11 @@ def _leaves(
             others = total - load(sums, cards[i, 0]) - load(sums, cards[i, 1])
             shown = stake * (load(sweep, i) - others)
             if mode == CHOOSE:
+                row = own_row + showdown_own
                 if fresh == 0:
-                    _choose(program, showdown_own, own_row, shown, value, own_chances)
+                    _choose(own_row + program[FIRST_OWN], before, row, shown, value, own_chances)
                 else:
-                    _choose_first(program, showdown_own, own_row, own_chances)
+                    store(own_chances, row, splat(own_chances, 1.0))
             else:
                 if mode == TRAIN:
                     row = own_row + showdown_own
@@ -370,10 +372,11 @@ def _leaves(
             others = fold_total - load(fold_sums, cards[i, 0]) - load(fold_sums, cards[i, 1])
             folded = chips * (others + weight)  # the own hand was taken off twice
             if mode == CHOOSE:
+                row = own_row + fold_own
                 if fresh == 0:
-                    _choose(program, fold_own, own_row, folded, value, own_chances)
+                    _choose(own_row + program[FIRST_OWN], after, row, folded, value, own_chances)
                 else:
-                    _choose_first(program, fold_own, own_row, own_chances)
+                    store(own_chances, row, splat(own_chances, 1.0))
             else:
                 if mode == TRAIN:
                     row = own_row + fold_own
