@@ -34,7 +34,7 @@ CASES = {
         CONFIG,
         sampling="public-chance",
         iterations=240,
-        checkpoint_every="6 iterations",
+        checkpoint_every="12 iterations",
         check_every="60 iterations",
     ),
     "snapshots": replace(CONFIG, storage="int16", memory_map=True, **REBUILT),
@@ -92,5 +92,6 @@ def test_its_folder_is_that_of_an_unbroken_run(crashes, folder, name):
     assert files(killed) == files(whole)
     assert metrics(killed) == metrics(whole)
     events = [record["event"] for record in metrics(whole)]
-    assert (events.count("checkpoint"), events.count("check")) == (40, 4)
+    checkpoints = 20 if name == "vectors" else 40
+    assert (events.count("checkpoint"), events.count("check")) == (checkpoints, 4)
     assert events.count("snapshot") == (4 if name == "snapshots" else 0)
