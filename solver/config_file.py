@@ -28,6 +28,7 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
     "tables": {
         "storage": ("storage", '"int16"'),
         "averages": ("averages", '["preflop"]'),
+        "average_from": ("average_from", '"turn"'),
         "memory_map": ("memory_map", "true"),
     },
     "checkpoint": {"every": ("checkpoint_every", '"5m"')},
@@ -56,6 +57,8 @@ def read_keys(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         found |= _entries(table, found.pop(table, {}))
     found["rules"] = read_rules(found["rules"])
     found["abstraction"] = _abstraction_config(found["abstraction"], found["rules"], folder)
+    if "average_from" in found:
+        found["averages"] = _rounds_from(found.pop("average_from"), found)
     if "time" in found:
         found["time"] = parse_duration(found["time"])
     return found
@@ -70,7 +73,7 @@ def write_keys(fields: Mapping[str, Any]) -> str:
         values["scheme"] = {"name": fields["scheme"], **fields["constants"]}
     lines = _lines(values)
     for table, keys in _TABLES.items():
-        entries = {key: _plain(key, fields[name]) for key, (name, _) in keys.items()}
+        entries = {key: _plain(key, fields.get(name)) for key, (name, _) in keys.items()}
         if found := _lines(entries):
             lines += ["", f"[{table}]", *found]
     for key in _CLASSES:
@@ -81,6 +84,16 @@ def write_keys(fields: Mapping[str, Any]) -> str:
     for entry in rounds:
         lines += ["", "[[abstraction.round]]", *_lines(entry)]
     return "\n".join(lines) + "\n"
+
+
+def _rounds_from(first: Any, found: Mapping[str, Any]) -> list[str]:
+    """The rounds from one on: a shorter way to say which keep an average."""
+    names = [*ROUNDS[: found["rules"].num_rounds]]
+    if "averages" in found:
+        raise ValueError("tables.average_from and tables.averages say the same: give one of them")
+    if first not in names:
+        raise ValueError(f"tables.average_from must be one of {', '.join(names)}, not {first!r}")
+    return names[names.index(first) :]
 
 
 def _plain(key: str, value: Any) -> Any:

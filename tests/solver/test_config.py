@@ -89,6 +89,18 @@ def test_a_mapping_of_the_scheme_or_pruning_is_resolved():
     assert replace(CONFIG, check_every="1h").check_flops == "all"  # a small deck
 
 
+def test_averages_from_a_round_on(tmp_path):
+    (tmp_path / "a.toml").write_text(ABSTRACTION)
+    snapshots = '\n[snapshots]\nevery = "10 iterations"'
+    for first, kept in (("preflop", None), ("flop", (1, 2)), ("turn", (2,))):
+        text = f'{GOOD}\n[tables]\naverage_from = "{first}"{snapshots if kept else ""}'
+        (tmp_path / "c.toml").write_text(text)
+        config = SolveConfig.from_toml(tmp_path / "c.toml")
+        assert config.averages == kept
+        (tmp_path / "d.toml").write_text(config.to_toml())
+        assert SolveConfig.from_toml(tmp_path / "d.toml") == config
+
+
 def test_a_schedule_follows_the_iterations_of_the_run():
     config = VARIANTS["full width"]
     assert config.weighting().horizon == 100
@@ -239,6 +251,12 @@ def test_a_configuration_file(tmp_path):
             "'river' is no round: there are preflop, flop, turn",
         ),
         ("1000", '1000\n[tables]\naverages = ["flop"]', "is rebuilt from snapshots: say how often"),
+        (
+            "1000",
+            '1000\n[tables]\naverage_from = "river"',
+            "must be one of preflop, flop, turn, not 'river'",
+        ),
+        ("1000", '1000\n[tables]\naverage_from = "flop"\naverages = ["flop"]', "give one of them"),
         ("1000", '1000\n[snapshots]\nevery = "1m"', "snapshots are for rounds that keep no average"),
         (
             "1000",
