@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,9 @@ SCHEMES_OF: dict[str, tuple[str, ...]] = {
 }
 SAMPLINGS = tuple(SCHEMES_OF)
 SCHEMES = tuple(dict.fromkeys(scheme for schemes in SCHEMES_OF.values() for scheme in schemes))
-CHUNK = 8192  # iterations of external sampling in one call of `run`, by thread
+CHUNK = 8192  # iterations in a chunk, by thread, at most
+_CHUNK_NODES = 1 << 23  # nodes visited in a chunk, about
 _BATCH = 2048  # iterations dealt at a time
-_WHOLE_DEALS = 1 << 22  # nodes visited in a batch of chance sampling, at most
 
 
 @dataclass(frozen=True)
@@ -238,9 +238,9 @@ class MonteCarlo:
         self._depth = _depth(tree)
         self._deals = Deals(abstraction, tables, seed)
         self._layouts = [tables.layout(index) for index in range(tree.rules.num_rounds)]
-        self._batch = _BATCH
-        if sampling == "chance":
-            self._batch = min(_BATCH, max(1, _WHOLE_DEALS // len(tree)))
+        # Before the first iteration about this many nodes are expected in one, afterwards those counted.
+        self._expected = float(len(tree)) if sampling == "chance" else 2 * sqrt(len(tree))
+        self._done = 0  # iterations of this session
 
     @property
     def iterations(self) -> int:
@@ -250,7 +250,8 @@ class MonteCarlo:
     @property
     def chunk(self) -> int:
         """A good number of iterations for one call of `run`: some tenths of a second."""
-        return self._batch * (CHUNK // _BATCH) * self.threads
+        visits = self.touched_nodes / self._done if self._done else self._expected
+        return max(1, min(CHUNK, int(_CHUNK_NODES / visits))) * self.threads
 
     def average_weight(self, iteration: int) -> float:
         """Weight of the strategy of an iteration, counted from 1, in the average."""
@@ -279,13 +280,15 @@ class MonteCarlo:
             step = min(left, self._until_discount(left))
             self._run_undiscounted(step)
             self.tables.iterations += step
+            self._done += step
             left -= step
             self._discount_if_due()
 
     def _run_undiscounted(self, iterations: int) -> None:
         first = self.tables.iterations
-        starts = range(first, first + iterations, self._batch)
-        batches = [(start, min(self._batch, first + iterations - start)) for start in starts]
+        batch = min(_BATCH, -(-iterations // self.threads))
+        starts = range(first, first + iterations, batch)
+        batches = [(start, min(batch, first + iterations - start)) for start in starts]
         if self.threads == 1:
             touched = [self._run_batch(*batch) for batch in batches]
         else:
