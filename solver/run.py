@@ -186,7 +186,7 @@ class _Driver:
         header = folder.load(solver) if folder else {}
         self.seconds = self._seconds_before = float(header.get("seconds", 0.0))
         self.check_seconds = float(header.get("check_seconds", 0.0))
-        self._check_is_due = bool(header.get("check_is_due", False))
+        self._check_is_due = config.check_every is not None and bool(header.get("check_is_due"))
         self._begun_at = solver.iterations
         self._checks: list[Check] = []
         self._snapshots: Snapshots | None = None

@@ -135,13 +135,17 @@ class RunFolder:
     def save(self, solver: HoldemSolver, header: dict[str, Any], record: dict[str, Any]) -> None:
         """Note a record, write a checkpoint under a new name, then drop the older ones.
 
+        A checkpoint of these iterations that is there already is left alone: it is not to be in danger.
+
         Args:
             solver: whose checkpoint it is.
             header: what the run must know to go on.
             record: for metrics.jsonl.
         """
-        self.note(record)
         path = self._checkpoints / f"{solver.iterations:015d}"
+        if path.exists():
+            return
+        self.note(record)
         solver.save(path, {**self.config.identity(), **header})
         for other in self._checkpoints.iterdir():
             if other != path:

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 from dataclasses import replace
 
@@ -129,6 +130,8 @@ def test_an_interrupted_check_is_made_when_the_run_goes_on(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         solve(CHECKED, tmp_path / "run", progress=stop)
     assert [record["event"] for record in _metrics(tmp_path / "run")] == ["checkpoint"]
+    shutil.copytree(tmp_path / "run", tmp_path / "copy")
+    assert solve(CONFIG, tmp_path / "copy", resume=True).checks == ()  # none is wanted any more
     resumed = solve(CHECKED, tmp_path / "run", resume=True)
     whole = solve(CHECKED)
     assert _same(resumed.strategy, whole.strategy)
