@@ -72,13 +72,13 @@ def run_solve(options: argparse.Namespace) -> dict[str, Any]:
 
     Raises ValueError for a mistake in the configuration and KeyboardInterrupt, having said how to go on.
     """
+    if options.out is None and not options.estimate:
+        raise ValueError(
+            "the following arguments are required: --out (nashfold solve --help tells the options)"
+        )
     config = configured(options)
     if options.estimate:
         return _estimate(config, options.json)
-    if options.out is None:
-        raise ValueError(
-            "the following arguments are required: --out (nashfold solve --help tells more)"
-        )
     try:
         with stage_bar("boards") as building, solve_bar(config) as solving:
             run = solve(config, options.out, options.resume, solving, building, _say)
