@@ -72,9 +72,10 @@ class Pruning:
     """Leave out actions of very negative regret, with external sampling.
 
     Regrets are counted in chips and in the weight of the current iteration: under "lcfr" a sum of regrets
-    weighted by their iterations is divided by the number of the current one. Actions of the last round and
-    those that end the hand are never left out, and an iteration leaves out none with probability
-    1 - `probability`, drawn for each player.
+    weighted by their iterations is divided by the number of the current one. Actions of the last round,
+    those that end the hand, and those of records without a positive regret are never left out, and an
+    iteration leaves out none with probability 1 - `probability`, drawn for each player. With probability 0
+    the floor alone works.
 
     Attributes:
         threshold: actions with regrets below it are left out.

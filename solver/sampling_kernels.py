@@ -32,6 +32,8 @@ SMALL_CODE = 8191  # a half whose codes are all below this is scaled up
 FLOAT_LIMIT = 3.0e38  # float32 sums saturate here
 MAX_EXPONENT = 127  # of a header's bytes; int16 sums saturate there
 
+_STEP = np.uint64(0x9E3779B97F4A7C15)  # of a stream of random numbers, between two draws
+
 # Calls with a dozen arguments cost as much as the additions: the functions are inlined by LLVM.
 _INLINED: Any = {"nogil": True, "error_model": "numpy", "forceinline": True}
 
@@ -40,15 +42,15 @@ _INLINED: Any = {"nogil": True, "error_model": "numpy", "forceinline": True}
 def _seeded(seed, iteration, stream):
     """Start of a stream of random numbers: a hash of seed, iteration and stream (SplitMix64)."""
     state = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(iteration) * np.uint64(4)
-    state = (state + np.uint64(stream)) * np.uint64(0x9E3779B97F4A7C15)
+    state = (state + np.uint64(stream)) * _STEP
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     return (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _uniform(state):
-    """Number in [0, 1) from the state of a stream, which grows by a constant between two draws
-    (SplitMix64, Steele, Lea and Flood 2014).
+    """Number in [0, 1) from the state of a stream, which grows by _STEP between two draws (SplitMix64,
+    Steele, Lea and Flood 2014).
     """
     z = state
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -66,7 +68,7 @@ def deal_cards(first, seed, deck_size, cards):
         for card in range(deck_size):
             deck[card] = card
         for place in range(cards.shape[1]):
-            random += np.uint64(0x9E3779B97F4A7C15)
+            random += _STEP
             other = place + int(_uniform(random) * (deck_size - place))
             deck[place], deck[other] = deck[other], deck[place]
             cards[deal, place] = deck[place]
@@ -235,7 +237,7 @@ def walk_deals(
             showdown = outcome[deal] * sign
             threshold = -np.inf
             if prune_below > -np.inf:
-                random += np.uint64(0x9E3779B97F4A7C15)
+                random += _STEP
                 if _uniform(random) < prune_probability:
                     threshold = prune_below * regret_weight
             depth = 0
@@ -259,7 +261,7 @@ def walk_deals(
                     for action in range(num_actions):
                         total += max(np.float64(values[record + np.uint64(action)]), 0.0)
                     if kind != traverser:
-                        random += np.uint64(0x9E3779B97F4A7C15)
+                        random += _STEP
                         draw = _uniform(random)
                         chosen = num_actions - 1
                         if total > 0.0:
@@ -297,7 +299,9 @@ def walk_deals(
                     if sampling == EXTERNAL:
                         for action in range(num_actions):
                             chances[depth, action] = 1.0
-                        if threshold > -np.inf and nodes[node, FLAGS] & MAY_PRUNE:
+                        # Without a positive regret all actions are played: none may be left out.
+                        may_prune = nodes[node, FLAGS] & MAY_PRUNE and total > 0.0
+                        if threshold > -np.inf and may_prune:
                             regret_unit = _unit(values, record - np.uint64(1), 0)
                             for action in range(num_actions):
                                 child = nodes[node, FIRST_CHILD] + action
@@ -314,10 +318,10 @@ def walk_deals(
                         for action in range(num_actions):
                             mine = beta + tau * (values[average + np.uint64(action)] * unit)
                             chance = min(max(least_chance, mine / visits), 1.0)
-                            random += np.uint64(0x9E3779B97F4A7C15)
+                            random += _STEP
                             chances[depth, action] = chance if _uniform(random) < chance else 0.0
                     else:
-                        random += np.uint64(0x9E3779B97F4A7C15)
+                        random += _STEP
                         left = _uniform(random)
                         chosen, chosen_chance = -1, 1.0
                         for action in range(num_actions):
