@@ -29,7 +29,7 @@ REBUILT = {"averages": ["preflop"], "snapshots_every": "20_000 iterations"}
 CASES = {
     "float32": CONFIG,
     "int16": replace(CONFIG, storage="int16", scheme="dcfr", discounting=Discounting(5_000, 40_000)),
-    "mapped": replace(CONFIG, memory_map=True),
+    "mapped": replace(CONFIG, memory_map=True, **REBUILT),
     "vectors": replace(
         CONFIG,
         sampling="public-chance",
@@ -37,7 +37,6 @@ CASES = {
         checkpoint_every="12 iterations",
         check_every="60 iterations",
     ),
-    "snapshots": replace(CONFIG, storage="int16", memory_map=True, **REBUILT),
 }
 
 
@@ -94,4 +93,4 @@ def test_its_folder_is_that_of_an_unbroken_run(crashes, folder, name):
     events = [record["event"] for record in metrics(whole)]
     checkpoints = 20 if name == "vectors" else 40
     assert (events.count("checkpoint"), events.count("check")) == (checkpoints, 4)
-    assert events.count("snapshot") == (4 if name == "snapshots" else 0)
+    assert events.count("snapshot") == (4 if name == "mapped" else 0)
