@@ -173,6 +173,7 @@ BENCHMARKS: dict[str, Callable[[], dict[str, Any]]] = {
     "mccfr": bench_solvers.external,
     "threads": bench_solvers.threads,
     "samplers": bench_solvers.samplers,
+    "public-chance": bench_solvers.public_chance,
     "best-response": _best_response,
     "openspiel": _openspiel,
     "hands": _hands,

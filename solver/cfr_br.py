@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,7 @@ class ResponseWalk:
         self._book = SheetBook(ground, tables)
         self._their_book = SheetBook(ground, opponent)
         self._nodes = nodes_in_round(ground.tree)
-        dtype = ground.dtype
+        dtype: Any = ground.dtype
         self._nothing = np.zeros((1, 1, 1, LANES), dtype)
         self._no_visits = np.zeros((1, 0, 1, LANES), dtype)
         # The opponent's choices on a board, by round and block: [1, live hand, action, LANES].

@@ -129,7 +129,8 @@ class Sheet:
         width, nodes = block.regrets.shape[1], len(block.nodes)
         shapes = [(1, rows, width, LANES), (1, rows, width, LANES), (1, rows, nodes, LANES)]
         if memory is None:
-            memory = tuple(np.zeros(int(np.prod(shape)), block.regrets.dtype) for shape in shapes)
+            own = [np.zeros(int(np.prod(shape)), block.regrets.dtype) for shape in shapes]
+            memory = own[0], own[1], own[2]
         self.block = block
         self.chances, self.gains, self.visits = (
             flat[: int(np.prod(shape))].reshape(shape)
@@ -167,7 +168,8 @@ def sheet_memory(
     """Memory for the sheets of any of these blocks, one at a time."""
     width = max(block.regrets.shape[1] for block in blocks)
     nodes = max(len(block.nodes) for block in blocks)
-    return tuple(np.empty(rows * n * LANES, dtype) for n in (width, width, nodes))  # type: ignore[return-value]
+    chances: np.ndarray = np.empty(rows * width * LANES, dtype)
+    return chances, np.empty_like(chances), np.empty(rows * nodes * LANES, dtype)
 
 
 _TINY = 1e-30  # regrets that add up to less are taken for zero: uniform play

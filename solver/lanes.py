@@ -2,7 +2,8 @@
 
 A row view of a NumPy array carries no promise that two rows do not overlap, so the compiler guards
 short loops over rows with checks that cost more than the loops. `load` brings LANES contiguous numbers
-into a value of their own instead; +, -, *, /, `maximum` and `greater` work on such values, `store` writes one back.
+into a value of their own instead; +, -, *, /, `maximum` and `greater` work on such values, and `store`
+writes one back.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import threading
 from functools import lru_cache
 from itertools import combinations
 from math import comb
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class WalkPlan(Protocol):
     rules: Rules
     deck: Deck
     plans: list[RoundPlan]
-    dtype: type
+    dtype: Any
 
     def enter(self, scratch: Scratch) -> None:
         """Write the reach that the walk begins with."""

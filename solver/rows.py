@@ -362,7 +362,7 @@ def _leaves(
                 if showdown_own >= 0:
                     shown = shown * load(own_chances, own_row + showdown_own)
             if fresh == 0:
-                shown = maximum(shown, value) if mode == MAXIMUM or mode == CHOOSE else shown + value
+                shown = maximum(shown, value) if mode in (MAXIMUM, CHOOSE) else shown + value
             value = shown
             fresh = 0
         if fold >= 0:
@@ -384,7 +384,7 @@ def _leaves(
                 if fold_own >= 0:
                     folded = folded * load(own_chances, own_row + fold_own)
             if fresh == 0:
-                folded = maximum(folded, value) if mode == MAXIMUM or mode == CHOOSE else folded + value
+                folded = maximum(folded, value) if mode in (MAXIMUM, CHOOSE) else folded + value
             value = folded
         store(target, i, value)
 

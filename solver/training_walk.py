@@ -13,7 +13,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Ground:
 
     tree: BettingTree
     abstraction: CardAbstraction
-    dtype: type
+    dtype: Any
     sampled_rounds: int
 
     @property
@@ -197,7 +197,7 @@ class SheetBook:
 class _Betting(NamedTuple):
     """The betting of a round on a board, on the way down: what the way up needs again."""
 
-    index: int
+    round: int
     board: Board
     hands: np.ndarray  # int64 [live]
     lines: np.ndarray  # int64 [live]: row of each hand in the sheets
@@ -291,7 +291,7 @@ class TrainingWalk:
         self, state: _Betting, group: np.ndarray, weight: float, scale: float, out: np.ndarray
     ) -> None:
         """Add weight times the values of that betting to out, and what is learnt from it."""
-        index, hands, lines, own, other = state.index, state.hands, state.lines, state.own, state.other
+        index, _, hands, lines, own, other = state
         ground, player = self.ground, self._player
         scratch, deck = self.scratch[player], ground.deck
         plan = self.valuations[player].plans[index]

@@ -51,7 +51,8 @@ class VectorCFR:
         seed: the boards follow from it and the number of the iteration.
         threads: full width: the boards of the second round are shared out, the result depends on the number
             of threads by rounding alone. Public chance sampling: threads work on iterations of their own and
-            share the tables without locks. CFR-BR: the two players are trained side by side, which changes nothing.
+            share the tables without locks. CFR-BR: the two players are trained side by side, which
+            changes nothing.
         alternating: whether the players are updated by turns; simultaneous updates only at full width.
         precision: "single" or "double".
         horizon: iterations planned in all, for schemes with a schedule.
