@@ -133,7 +133,8 @@ class VectorCFR:
     @property
     def chunk(self) -> int:
         """A good number of iterations for one call of `run`."""
-        return 1 if self.sampling == "none" or self.best_response_from is not None else 4 * self.threads
+        one_board = self.ground.is_sampled(self.ground.rules.num_rounds - 1)
+        return 4 * self.threads if one_board else 1
 
     @property
     def touched_nodes(self) -> int:

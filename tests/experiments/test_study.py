@@ -10,15 +10,10 @@ import matplotlib as mpl
 import pytest
 from nashfold.abstraction import AbstractionConfig, RoundConfig
 from nashfold.experiments.cli import main
-from nashfold.experiments.study import (
-    SHIPPED,
-    Contender,
-    Study,
-    open_study,
-    run_study,
-    study_figure,
-    study_table,
-)
+from nashfold.experiments.study_entries import Contender
+from nashfold.experiments.study_file import SHIPPED, Study, open_study
+from nashfold.experiments.study_report import study_figure, study_table
+from nashfold.experiments.study_run import run_study
 from nashfold.game import preset
 from nashfold.solver import SolveConfig, Strategy, best_response, solve
 from small_abstractions import TINY_RULES
