@@ -87,6 +87,11 @@ class ResponseWalk:
                 [np.zeros((1, ground.deck.num_hands, width, LANES), dtype) for width in widths]
             )
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of what is settled after whole walks, beside the tables."""
+        return self._book.nbytes + self._their_book.nbytes
+
     def iterate(self, path: list[Board], weights: Weights) -> None:
         """Train on sampled boards, or where nothing is sampled on all of them."""
         self._path, self._weights = path, weights

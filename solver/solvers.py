@@ -20,8 +20,15 @@ from .public_tree import check_walkable
 from .regret import SCHEMES, make_scheme
 from .round_plan import TRAIN, round_plans
 from .tables import Tables
+from .training_walk import is_whole
 from .tree_size import TreeSize, tree_size
-from .vector_cfr import ROUND_NAMES, VECTOR_SAMPLINGS, VectorCFR, check_vector_options
+from .vector_cfr import (
+    ROUND_NAMES,
+    VECTOR_SAMPLINGS,
+    VectorCFR,
+    check_vector_options,
+    sampled_rounds,
+)
 
 if TYPE_CHECKING:
     from .config import SolveConfig
@@ -150,12 +157,12 @@ def _vector(
 
 
 def _vector_memory(config: SolveConfig, size: TreeSize) -> dict[str, int]:
-    """What the walk needs beside the tables is not counted."""
+    """Of the walks what grows with the tables is counted: whole strategies, values of actions and visits."""
     assert size.num_buckets is not None
     if size.nodes > MAX_NODES or not size.is_complete:
         total = size.table_bytes or 0
         return {"regrets": total // 2, "averages": total // 2}
-    entries = _lane_entries(config.rules, config.bets)
+    entries, visits = _lane_entries(config.rules, config.bets)
     taken = 4 * sum(count * buckets for count, buckets in zip(entries, size.num_buckets, strict=True))
     memory = {"regrets": taken, "averages": taken}
     if config.weighting().predictive:
@@ -164,20 +171,33 @@ def _vector_memory(config: SolveConfig, size: TreeSize) -> dict[str, int]:
         rounds = ROUND_NAMES.index(config.best_response_from)
         early = zip(entries[:rounds], size.num_buckets[:rounds], strict=True)
         memory["opponents"] = len(memory) * 4 * sum(count * buckets for count, buckets in early)
-    return memory
+    response = check_vector_options(
+        config.weighting(), config.sampling, config.best_response_from, config.rules.num_rounds
+    )
+    rounds = config.rules.num_rounds
+    sampled = sampled_rounds(config.sampling, response, rounds)
+    copies = config.threads if config.sampling == "none" and response is None else 1
+    memory["walks"] = 4 * sum(
+        buckets * (count + copies * (count + nodes)) * (2 if index < (response or 0) else 1)
+        for index, (count, nodes, buckets) in enumerate(
+            zip(entries, visits, size.num_buckets, strict=True)
+        )
+        if is_whole(index, rounds, sampled)
+    )
+    return {name: taken for name, taken in memory.items() if taken}
 
 
 @lru_cache(maxsize=8)
-def _lane_entries(rules: Rules, bets: BetMenu) -> tuple[int, ...]:
-    """By round, entries of a bucket in the lane tables of both players, with their padding."""
+def _lane_entries(rules: Rules, bets: BetMenu) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """By round, entries of a bucket for actions and for nodes of both players, with their padding."""
     tree = betting_tree(rules, bets)
     everything = np.ones(len(tree), bool)
-    found = [0] * rules.num_rounds
+    found, nodes = [0] * rules.num_rounds, [0] * rules.num_rounds
     for player in (0, 1):
         for index, plan in enumerate(round_plans(tree, player, TRAIN, everything)):
-            widths = plan.own_nodes[:, :, 1].sum(axis=1)  # actions of a block
-            found[index] += int(widths.sum()) * LANES
-    return tuple(found)
+            found[index] += int(plan.own_nodes[:, :, 1].sum()) * LANES
+            nodes[index] += int(np.count_nonzero(plan.own_nodes[:, :, 1])) * LANES
+    return tuple(found), tuple(nodes)
 
 
 def _check_vector(config: SolveConfig) -> None:

@@ -65,8 +65,7 @@ class Ground:
 
     def is_whole(self, index: int) -> bool:
         """Whether the tables of a round are settled after the whole walk only."""
-        last = self.rules.num_rounds - 1
-        return not self.is_sampled(index) and (index < last or index > self.sampled_rounds + 1)
+        return is_whole(index, self.rules.num_rounds, self.sampled_rounds)
 
     def sample(self, rng: np.random.Generator) -> list[Board]:
         """Cards dealt by round, for the rounds whose boards are sampled."""
@@ -107,6 +106,11 @@ class Ground:
         )
 
 
+def is_whole(index: int, num_rounds: int, sampled_rounds: int) -> bool:
+    """Whether a walk settles the tables of a round in the end only: it may come there more than once."""
+    return index > sampled_rounds and (index + 1 < num_rounds or index > sampled_rounds + 1)
+
+
 class Valuation:
     """The plans of a walk that values one player's hands, for `Scratch`."""
 
@@ -130,7 +134,7 @@ class SheetBook:
 
     def __init__(self, ground: Ground, tables: LaneTables, share: SheetBook | None = None):
         """With `share`, the current strategy of another thread's book is read instead of an own one."""
-        self.tables, self._ground = tables, ground
+        self.tables, self._ground, self._borrows = tables, ground, share is not None
         self.whole: list[list[Sheet] | None] = []
         for index, blocks in enumerate(tables.blocks):
             if not ground.is_whole(index):
@@ -185,6 +189,15 @@ class SheetBook:
         """Settle their average strategy."""
         for sheet in self._whole_sheets():
             sheet.remember(weights)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the sheets with a row for each bucket, without a strategy that another book owns."""
+        sheets = self._whole_sheets()
+        return sum(
+            sheet.gains.nbytes + sheet.visits.nbytes + (0 if self._borrows else sheet.chances.nbytes)
+            for sheet in sheets
+        )
 
     def forget_gains(self) -> None:
         for sheet in self._whole_sheets():

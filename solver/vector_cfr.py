@@ -89,9 +89,7 @@ class VectorCFR:
         self.alternating = self.scheme.alternating if alternating is None else alternating
         self.seed, self.threads = seed, threads
         self.iterations = 0
-        sampled = (
-            -1 if sampling == "none" else tree.rules.num_rounds - 1 if response is None else response
-        )
+        sampled = sampled_rounds(sampling, response, tree.rules.num_rounds)
         self.ground = Ground(tree, abstraction, FLOATS[precision], sampled)
         self._trained = [Valuation(self.ground, player, TRAIN) for player in (0, 1)]
         self.tables = [self._new_tables(player) for player in (0, 1)]
@@ -135,6 +133,14 @@ class VectorCFR:
         """A good number of iterations for one call of `run`."""
         one_board = self.ground.is_sampled(self.ground.rules.num_rounds - 1)
         return 4 * self.threads if one_board else 1
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the tables, and of what walks hold for every bucket."""
+        tables = sum(tables.nbytes for tables in (*self.tables, *self.opponents))
+        books = sum(book.nbytes for books in self._books for book in books)
+        responses = (walk.nbytes for walk, _, _ in self._workers if isinstance(walk, ResponseWalk))
+        return tables + books + sum(responses)
 
     @property
     def touched_nodes(self) -> int:
@@ -275,6 +281,13 @@ class VectorCFR:
 
 
 _BOARDS = 0x626F617264  # sets the draws of boards apart from those of others with the same seed
+
+
+def sampled_rounds(sampling: str, response: int | None, num_rounds: int) -> int:
+    """The last round whose board is sampled; -1 where none is."""
+    if sampling == "none":
+        return -1
+    return num_rounds - 1 if response is None else response
 
 
 def check_vector_options(
