@@ -94,13 +94,13 @@ def _look_up(hands, boards, binomials, row_of, permutation_of, moved_hands, matr
         prefetch(row_of, index)
         prefetch(permutation_of, index)
     for deal in range(hands.shape[0]):
-        row = np.int64(row_of[places[deal]]) * width
+        row = np.int64(row_of[places[deal]])
         moved = moved_hands[permutation_of[places[deal]]]
+        places[deal] = row
         for player in range(hands.shape[1]):
-            place = row + moved[hands[deal, player]]
-            buckets[deal, player] = place
-            prefetch(matrix, place)
-    flat = matrix.reshape(-1)
+            hand = moved[hands[deal, player]]
+            buckets[deal, player] = hand
+            prefetch(matrix, row * width + hand)  # harmless where all rows are one and the same
     for deal in range(hands.shape[0]):
         for player in range(hands.shape[1]):
-            buckets[deal, player] = flat[buckets[deal, player]]
+            buckets[deal, player] = matrix[places[deal], buckets[deal, player]]
