@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import matplotlib as mpl
 import pytest
 from nashfold.abstraction import AbstractionConfig, RoundConfig
 from nashfold.experiments.cli import main
-from nashfold.experiments.study_entries import Contender
+from nashfold.experiments.study_entries import Contender, StudySolver
 from nashfold.experiments.study_file import SHIPPED, Study, open_study
 from nashfold.experiments.study_report import study_figure, study_table
 from nashfold.experiments.study_run import run_study
@@ -230,6 +231,28 @@ def test_table_and_figure_show_every_result(small):
             "abstraction 'ehs': unknown feature 'ehs3'",
         ),
         (("mine.toml", "yours.toml"), "abstraction 'mine': cannot read .*yours.toml"),
+        (
+            ("iterations = [1_000, 10_000]", "times = [5, 5]"),
+            "times must be positive seconds, ascending",
+        ),
+        (("iterations = [1_000, 10_000]", 'times = "5s"'), "times must be a list"),
+        (("iterations = [1_000, 10_000]", "times = [true]"), "True is not a duration"),
+        (("iterations = [", 'times = ["5s"]\niterations = ['), "iterations or times"),
+        (("[[abs", "threads_per_run = 0\n[[abs"), "threads_per_run must be a positive number"),
+        (("[[abs", "solver = 1\n[[abs"), "solver must be a list"),
+        (("[[abs", '[[solver]]\nsampling = "chance"\n[[abs'), r"a \[\[solver\]\] has a name"),
+        (("[[abs", '[[solver]]\nname = "a/b"\n[[abs'), "'a/b' cannot be the name of a solver"),
+        (("[[abs", '[[solver]]\nname = "a"\nseed = 2\n[[abs'), "solver 'a': unknown key 'seed'"),
+        (("[[abs", '[[solver]]\nname = "a"\ntables = { x = 1 }\n[[abs'), "solver 'a': unknown key 'x'"),
+        (
+            ("[[abs", '[[solver]]\nname = "a"\nsampling = "outcome"\nscheme = "cfr+"\n[[abs'),
+            "solver 'a': scheme must be cfr, lcfr or dcfr with outcome sampling",
+        ),
+        (("[[abs", '[[solver]]\nname = "a"\n' * 2 + "[[abs"), "two solvers are called 'a'"),
+        (
+            ("[[abs", 'scheme = "cfr"\n[[solver]]\nname = "a"\n[[abs'),
+            r"with \[\[solver\]\] tables the scheme is said in each",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(change, message, tmp_path, monkeypatch, capsys):
@@ -263,9 +286,194 @@ def test_the_command_prints_the_table_or_one_json_object(small, tmp_path, monkey
     assert "unknown study 'smell.toml': a file, or one of " in capsys.readouterr().err
 
 
+SAMPLERS = replace(
+    SMALL,
+    contenders=SMALL.contenders[:1],
+    iterations=(100, 200),
+    seeds=(3,),
+    solvers=(
+        StudySolver("outcome, 0.3", {"sampling": "outcome", "exploration": 0.3}, "sampled"),
+        StudySolver(
+            "responses",
+            {"sampling": "public-chance", "scheme": "cfr", "best_response_from": "turn"},
+            "vectors",
+        ),
+        StudySolver("pruned", {"pruning": {"threshold": -9, "floor": -10}}, "sampled"),
+    ),
+)
+TIMED = replace(SAMPLERS, iterations=(), times=(0.2, 0.4), solvers=SAMPLERS.solvers[:2])
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory):
+    """Two solvers at two times, broken off after the first result: the folder, and all that was announced."""
+    folder, told = tmp_path_factory.mktemp("timed") / "study", []
+
+    def break_off(row):
+        told.append(row)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study(TIMED, folder, announce=break_off)
+    rows = run_study(TIMED, folder, announce=told.append)
+    assert rows == sorted(told, key=lambda row: (row["solver"], row["time"]))
+    return folder, rows
+
+
+def test_solvers_give_the_results_of_single_runs(tmp_path):
+    rows = run_study(SAMPLERS, tmp_path / "study")
+    assert [(row["solver"], row["iterations"]) for row in rows] == [
+        (solver.name, mark) for solver in SAMPLERS.solvers for mark in (100, 200)
+    ]
+    abstraction = SAMPLERS.contenders[0].with_seed(3)
+    for place, own in enumerate(
+        (
+            {"sampling": "outcome", "exploration": 0.3},
+            {"sampling": "public-chance", "scheme": "cfr", "best_response_from": "turn"},
+            {"pruning": {"threshold": -9, "floor": -10}},
+        )
+    ):
+        run = solve(SolveConfig(TINY_RULES, abstraction, iterations=200, seed=3, **own))
+        row = rows[2 * place + 1]
+        assert row["mbb_per_hand"] == best_response(run.strategy).mbb_per_hand
+        assert row["unit"] == run.unit
+        assert row["touched_nodes_per_second"] > 0
+    assert len({row["mbb_per_hand"] for row in rows}) == 6
+    assert (tmp_path / "study" / "runs" / "ehs 3" / "responses seed 3" / "strategy").is_dir()
+    header, _, *lines = study_table(SAMPLERS, rows).splitlines()
+    assert [cell.strip() for cell in header.split("|")[1:6]] == (
+        ["abstraction", "solver", "buckets", "100", "200"]
+    )
+    for line, row in zip(lines, rows[1::2], strict=True):
+        assert f" {row['solver']} " in line
+        assert f" {row['mbb_per_hand']:.1f} " in line
+        assert line.endswith(f"M {row['unit']}/s |")
+    (ax,) = study_figure(SAMPLERS, rows).axes
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "outcome, 0.3", "responses", "pruned"
+    ]  # fmt: skip
+    first, second, third = ax.lines
+    assert first.get_color() == third.get_color() != second.get_color()
+
+
+def test_marks_by_time_go_on_from_each_other_and_after_a_break(timed):
+    folder, rows = timed
+    assert [(row["solver"], row["time"]) for row in rows] == [
+        (solver.name, time) for solver in TIMED.solvers for time in (0.2, 0.4)
+    ]
+    for before, row in (rows[:2], rows[2:]):
+        assert 0.2 <= before["seconds"] <= row["seconds"] >= 0.4
+        assert 0 < before["iterations"] <= row["iterations"]
+        run = folder / "runs" / "ehs 3" / f"{row['solver']} seed 3"
+        metrics = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        assert metrics[-1]["seconds"] == round(row["seconds"], 3)
+        assert metrics[-1]["nodes_per_second"] == row["touched_nodes_per_second"] > 0
+        assert best_response(Strategy.load(run)).mbb_per_hand == row["mbb_per_hand"]
+    cell = TIMED.cells()[1]
+    again = replace(TIMED.solve_config(cell), time=None, iterations=rows[3]["iterations"])
+    assert best_response(solve(again).strategy).mbb_per_hand == rows[3]["mbb_per_hand"]
+
+
+def test_the_table_of_times_has_iterations_and_speed_beside_each_score(timed):
+    _, rows = timed
+    header, _, *lines = study_table(TIMED, rows).splitlines()
+    assert [cell.strip() for cell in header.split("|")[4:-1]] == (
+        ["0.2s", "iterations", "touched", "0.4s", "iterations", "touched"]
+    )
+    for line, before, row in zip(lines, rows[::2], rows[1::2], strict=True):
+        assert [cell.strip() for cell in line.split("|")[4:-1]] == [
+            text
+            for own in (before, row)
+            for text in (
+                f"{own['mbb_per_hand']:.1f}",
+                f"{own['iterations']:,}",
+                f"{own['touched_nodes_per_second'] / 1e6:.2f}M {own['unit']}/s",
+            )
+        ]
+    (ax,) = study_figure(TIMED, rows).axes
+    assert ax.get_xlabel() == "seconds of solving"
+    assert ax.lines[1].get_xydata()[:, 0].tolist() == [row["seconds"] for row in rows[2:]]
+
+
+def test_an_earlier_mark_leaves_the_run_where_it_is(timed, tmp_path):
+    folder = tmp_path / "study"
+    shutil.copytree(timed[0], folder)
+    run = folder / "runs" / "ehs 3" / "responses seed 3"
+    before = (run / "metrics.jsonl").read_text()
+    earlier = TIMED.only(["responses"]).at_times(["0.05s", 0.4])
+    first, second = run_study(earlier, folder)
+    assert first["time"] == 0.05
+    assert first["iterations"] < second["iterations"]
+    assert second == timed[1][3]
+    assert (run / "metrics.jsonl").read_text() == before
+    assert run_study(TIMED, folder) == timed[1]  # nothing is lost by doing a part
+
+
+def test_what_was_studied_stays_what_it_was(timed):
+    folder, _ = timed
+    assert len(run_study(TIMED.only(["vectors"]), folder)) == 2
+    first, second = TIMED.solvers
+    other = replace(first, keys={"sampling": "chance"})
+    changed = (
+        (replace(TIMED, solvers=(other, second)), "its solver 'outcome, 0.3' differs"),
+        (replace(TIMED, solvers=()), "its solvers have names"),
+        (replace(TIMED, times=(), iterations=(100,)), "its marks are times"),
+        (replace(TIMED, threads_per_run=2), "its threads_per_run differ"),
+    )
+    for study, message in changed:
+        with pytest.raises(ValueError, match=f"is another study: {message}"):
+            run_study(study, folder)
+    assert Study.from_toml(folder / "study.toml").solvers == (second, first)
+
+
+def test_a_schedule_has_the_same_plan_at_every_mark():
+    plan = StudySolver("plan", {"sampling": "none", "scheme": {"name": "hs-dcfr", "gamma": 15}})
+    study = replace(SAMPLERS, solvers=(plan,))
+    (cell,) = study.cells()
+    first, last = (study.solve_config(cell, mark) for mark in study.marks)
+    assert (first.iterations, last.iterations) == (100, 200)
+    assert first.weighting() == last.weighting()
+    assert first.weighting().horizon == 200
+    assert first.weighting().constants == {"gamma": 15}
+    with pytest.raises(ValueError, match="solver 'plan': scheme hs-dcfr follows a plan"):
+        replace(study, iterations=(), times=(1.0,))
+
+
+def test_parts_and_times_from_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("small.toml").write_text(SAMPLERS.to_toml())
+    assert Study.from_toml("small.toml") == SAMPLERS
+    options = ["small.toml", "--times", "0.05s,0.1", "--only", "sampled", "ehs 3"]
+    assert main(["study", *options, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["results"]
+    assert [(row["solver"], row["time"]) for row in found] == [
+        (solver, time) for solver in ("outcome, 0.3", "pruned") for time in (0.05, 0.1)
+    ]
+    for wrong, message in (
+        (["--only", "chance"], "nothing in the study is called 'chance': there are ehs 3, ehs, outcome"),
+        (["--times", "1m,20s"], "times must be positive seconds, ascending, not [60.0, 20.0]"),
+        (["--times", "soon"], "'soon' is not a duration"),
+    ):
+        assert main(["study", "small.toml", *wrong, "--out", "other"]) == 2
+        captured = capsys.readouterr().err
+        assert message in captured
+        assert captured.count("\n") == 1
+    assert not Path("other").exists()
+
+
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda path: path.stem)
-def test_the_shipped_studies_are_complete(path):
-    assert open_study(path.stem).contenders
+def test_the_shipped_studies_are_complete(path, tmp_path):
+    study = open_study(path.stem)
+    assert study.contenders
+    resolved = tmp_path / "resolved.toml"
+    resolved.write_text(study.to_toml(), encoding="utf-8")
+    assert Study.from_toml(resolved) == study
+
+
+def test_the_shipped_study_of_limit_is_about_the_example_abstraction():
+    (contender,) = open_study("acpc_limit_solvers").contenders
+    example = Path(__file__).parents[2] / "examples/abstractions/limit-169-2000-2000-2000.toml"
+    assert contender.with_seed(5).hash == AbstractionConfig.from_toml(example).hash
 
 
 def test_finer_abstractions_are_worth_more_in_the_real_game(tmp_path):
