@@ -403,7 +403,7 @@ def test_an_earlier_mark_leaves_the_run_where_it_is(timed, tmp_path):
     earlier = TIMED.only(["responses"]).at_times(["0.05s", 0.4])
     first, second = run_study(earlier, folder)
     assert first["time"] == 0.05
-    assert first["iterations"] < second["iterations"]
+    assert 0 < first["iterations"] <= second["iterations"]
     assert second == timed[1][3]
     assert (run / "metrics.jsonl").read_text() == before
     assert run_study(TIMED, folder) == timed[1]  # nothing is lost by doing a part
