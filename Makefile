@@ -9,14 +9,17 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	$(BIN)/python -m nashfold.experiments.demo
 
+# A test file is one worker's: its fixtures are made once.
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
+
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 # The long tests, then the fast ones again with array bounds checked and nothing compiled beforehand.
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 	rm -rf build/numba && mkdir -p build/numba
-	NUMBA_CACHE_DIR=build/numba NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest
+	NUMBA_CACHE_DIR=build/numba NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(PARALLEL)
 
 # Types are checked on what the wheel installs, where the four packages are one.
 check: $(READY)
