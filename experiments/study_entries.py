@@ -102,8 +102,7 @@ def read_contenders(table: Any, rules: Rules, folder: Path) -> list[Contender]:
         raise ValueError(
             f"an [[abstraction]] has a name and some of {', '.join(sorted(known - {'name'}))}"
         )
-    name, group = table["name"], table.get("group", table["name"])
-    _check_names(name, group, "an abstraction")
+    name, group = _names(table, "an abstraction")
     try:
         if "file" in table or "lossless" in table:
             if set(table) - {"name", "group"} not in ({"file"}, {"lossless"}):
@@ -135,8 +134,7 @@ def read_solver(table: Any) -> StudySolver:
     """The solver of a [[solver]] table; ValueError for unknown keys, the others are not looked at."""
     if not isinstance(table, dict) or not isinstance(table.get("name"), str):
         raise ValueError(f"a [[solver]] has a name and some of group, {', '.join(SOLVER_KEYS)}")
-    name, group = table["name"], table.get("group", table["name"])
-    _check_names(name, group, "a solver")
+    name, group = _names(table, "a solver")
     keys = {key: value for key, value in table.items() if key not in ("name", "group")}
     if unknown := set(keys) - {*SOLVER_KEYS}:
         raise ValueError(
@@ -145,9 +143,12 @@ def read_solver(table: Any) -> StudySolver:
     return StudySolver(name, keys, group)
 
 
-def _check_names(name: str, group: Any, what: str) -> None:
+def _names(table: dict[str, Any], what: str) -> tuple[str, str]:
+    """The name and the group of a table."""
+    name, group = table["name"], table.get("group", table["name"])
     if not name or name.startswith(".") or "/" in name or "\\" in name or not isinstance(group, str):
         raise ValueError(f"{name!r} cannot be the name of {what}: it names a folder, too")
+    return name, group
 
 
 def _with_buckets(entry: Any, number: int) -> Any:

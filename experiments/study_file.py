@@ -145,17 +145,17 @@ class Study:
             cell.contender.with_seed(cell.seed),
             seed=cell.seed,
             threads=self.threads_per_run,
-            **{self._limit: self.marks[-1]},
+            **self._until(self.marks[-1]),
             **cell.solver.fields(self.rules),
         )
         horizon = config.weighting().horizon
         if horizon is not None:  # of a schedule: the same at all marks
             config = replace(config, constants={**config.constants, "horizon": horizon})
-        return config if mark is None else replace(config, **{self._limit: mark})
+        return config if mark is None else replace(config, **self._until(mark))
 
-    @property
-    def _limit(self) -> str:
-        return "time" if self.by_time else "iterations"
+    def _until(self, mark: float) -> dict[str, Any]:
+        """The field of a `SolveConfig` that ends a run at a mark."""
+        return {"time" if self.by_time else "iterations": mark}
 
     def at_times(self, times: Iterable[Any]) -> Study:
         """The study scored at other marks: seconds of solving, or texts such as "20s"."""
@@ -167,9 +167,8 @@ class Study:
         Where no abstraction is named all are kept, and so with solvers. Raises ValueError for unknown names.
         """
         names = [*names]
-        known = [
-            name for entry in (*self.contenders, *self.solvers) for name in (entry.name, entry.group)
-        ]
+        entries: list[Contender | StudySolver] = [*self.contenders, *self.solvers]
+        known = [name for entry in entries for name in (entry.name, entry.group)]
         if unknown := next((name for name in names if name not in known), None):
             raise ValueError(
                 f"nothing in the study is called {unknown!r}: there are {', '.join(dict.fromkeys(known))}"
