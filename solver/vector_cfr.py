@@ -157,7 +157,7 @@ class VectorCFR:
 
         def work(walk: TrainingWalk | ResponseWalk, offset: int, step: int) -> None:
             for iteration in range(first + (offset + 1 - first) % step, end, step):
-                walk.iterate(self._path(iteration), self.scheme.weights(iteration))
+                walk.iterate(self._path(iteration), self._weights(iteration))
 
         self._in_threads([partial(work, *worker) for worker in self._workers])
         self.iterations += iterations
@@ -181,7 +181,7 @@ class VectorCFR:
         A player's part of the average strategy belongs to the strategy before the update, and his visits
         are added up in the other player's walk: those of player 0 in the walk before.
         """
-        now, then = self.scheme.weights(iteration), self.scheme.weights(iteration + 1)
+        now, then = self._weights(iteration), self._weights(iteration + 1)
         first, second = self._books[0]
         if not self._has_visits:
             for book in (first, second):
@@ -219,6 +219,19 @@ class VectorCFR:
             for mine, theirs in zip(self._books[0], books, strict=True):
                 mine.gather(theirs)
         walks[0].end()
+
+    def _weights(self, iteration: int) -> Weights:
+        """The numbers of an iteration.
+
+        Where every average is touched, the sums are kept relative to the newest weight: steep weights, such as
+        t**20, would not fit in single precision.
+        """
+        weights = self.scheme.weights(iteration)
+        if self.sampling != "none" or weights.average_weight == 0:
+            return weights
+        before = self.scheme.weights(iteration - 1).average_weight if iteration > 1 else 0.0
+        decay = weights.average_decay * before / weights.average_weight  # nothing is there where it is 0
+        return weights._replace(average_decay=decay, average_weight=1.0)
 
     def _path(self, iteration: int) -> list[Board]:
         """The sampled boards of an iteration, by round."""

@@ -422,6 +422,18 @@ def test_a_run_in_parts_ends_bit_for_bit_as_an_unbroken_one(tmp_path, sampling, 
         second.load(tmp_path / "checkpoint", {"seed": 8})
 
 
+def test_steep_weights_fit_in_single_precision():
+    tree, cards = betting_tree(FLOP), abstraction(FLOP, 5)
+    scheme = make_scheme("dcfr", gamma=40.0)
+    single, double = (VectorCFR(tree, cards, scheme, "none", precision=p) for p in ("single", "double"))
+    for solver in (single, double):
+        unequal_start(solver.tables, [np.zeros(t.shape) for t in solver.average_strategy()])
+        solver.run(20)  # weights up to 10**52
+    assert all(np.isfinite(table).all() for table in single.average_strategy())
+    first = single.average_strategy()[0]
+    np.testing.assert_allclose(first, double.average_strategy()[0], atol=0.02)
+
+
 def test_threads_at_full_width_agree_up_to_rounding():
     tree, cards = betting_tree(TURN), abstraction(TURN, 4)
     one, two = (VectorCFR(tree, cards, "cfr+", "none", threads=n, precision="double") for n in (1, 2))
