@@ -103,7 +103,8 @@ def solve(
 
     Raises ValueError for a configuration that makes no sense, a folder that is in the way, a checkpoint
     of another run, or tables larger than the limit; nothing is overwritten then. SIGINT and
-    SIGTERM end the run after the iterations at hand with a checkpoint and a KeyboardInterrupt; a check that
+    SIGTERM end the run after the iterations at hand with a checkpoint and a KeyboardInterrupt (a second one
+    at once, without); a check that
     is being made is broken off, and made when the run is resumed.
     """
     if not isinstance(config, SolveConfig):
@@ -375,15 +376,22 @@ class _Driver:
 def _deferred_interrupts() -> Iterator[list[int]]:
     """Collect SIGINT and SIGTERM instead of stopping in the middle of an iteration.
 
-    An interrupt between two updates would leave tables that no number of iterations describes. Signals
-    reach the main thread only: elsewhere the list stays empty.
+    An interrupt between two updates would leave tables that no number of iterations describes. A second
+    signal stops there all the same, for iterations that take minutes: what was done since the last checkpoint
+    is lost. Signals reach the main thread only: elsewhere the list stays empty.
     """
     caught: list[int] = []
+
+    def catch(number: int, frame: object) -> None:
+        caught.append(number)
+        if len(caught) > 1:
+            raise KeyboardInterrupt
+
     if threading.current_thread() is not threading.main_thread():
         yield caught
         return
     signals = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda number, _: caught.append(number)) for number in signals]
+    before = [signal.signal(number, catch) for number in signals]
     try:
         yield caught
     finally:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from nashfold.game import preset
 from nashfold.solver import SolveConfig, Strategy, best_response, solve
+from nashfold.solver.run import _deferred_interrupts
 from nashfold.solver.tables import Tables
 from strategies import percentile_config
 
@@ -207,3 +208,12 @@ def test_nothing_is_overwritten(tmp_path):
     values.write_bytes(before[values])
     after = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     assert after == before
+
+
+def test_a_second_signal_does_not_wait_for_the_iteration():
+    with _deferred_interrupts() as caught:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert caught == [signal.SIGINT]
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert caught == [signal.SIGINT, signal.SIGTERM]
