@@ -3,6 +3,7 @@
 from .betting_tree import BettingTree, betting_tree
 from .config import SolveConfig
 from .run import Run, SolveProgress, solve
+from .scoring.abstract_response import abstract_best_response
 from .scoring.best_response import Exploitability, best_response, expected_value
 from .strategy import BUILT_INS, BuiltIn, Strategy, StrategyPlayer, open_strategy
 from .tabular import solve_game
@@ -19,6 +20,7 @@ __all__ = [
     "Strategy",
     "StrategyPlayer",
     "TreeSize",
+    "abstract_best_response",
     "best_response",
     "betting_tree",
     "expected_value",
