@@ -74,5 +74,8 @@ def _how(study: Study, rows: list[dict[str, Any]]) -> str:
     """What is to be said of estimates."""
     if study.flops == "all":
         return ""
+    estimated = f",\nestimated on {study.flops} flops, the same ones for all"
+    if study.flops == 1:  # which says nothing about its error
+        return estimated
     error = max(row["standard_error"] for row in rows)
-    return f",\nestimated on the same {study.flops} flops for all (standard errors up to {error:.1f})"
+    return f"{estimated} (standard errors up to {error:.1f})"
