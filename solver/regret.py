@@ -24,24 +24,31 @@ against regrets that are not yet discounted. Exploitability in chips on Leduc po
     scheme     add-discount  discount-add     nine ranks: add-discount  discount-add
     dcfr          1.43e-4       2.12e-4                  7.6e-6           13.0e-6
     hs-dcfr       5.47e-4       5.72e-4                 13.2e-6           13.6e-6
-    lcfr          4.83e-3       5.13e-3                 5.0e-4            4.1e-4
+    dcfr(1,1,1)   4.83e-3       5.13e-3                 5.0e-4            4.1e-4
     pdcfr+        9.00e-4       4.04e-4                  8.7e-6           15.8e-6
 
-So the order moves figures by up to a factor of two, either way. Simultaneous updates do far more harm: CFR+
-goes from 2.6e-4 to 6.9e-3, APDCFR+ from 2.2e-4 to 7.8e-3.
+So the order moves figures by up to a factor of two, either way. The other schemes discount nothing and have
+no order: "lcfr" weighs the new regrets instead, which is DCFR(1, 1, 1) with "add-discount".
+
+Simultaneous updates do far more harm: CFR+ goes from 2.6e-4 to 6.9e-3, APDCFR+ from 2.2e-4 to 7.8e-3.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from numbers import Real
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..game.rules import is_whole
+
 ORDERS = ("add-discount", "discount-add")
+LARGEST_POWER = 25.0  # exponent of averages up to which iterations may be counted in billions
 
 
 class Weights(NamedTuple):
@@ -66,19 +73,26 @@ class Scheme:
 
     Attributes:
         name: one of SCHEMES.
-        constants: by name; what they mean is said in `about`.
+        constants: by name, read-only; what they mean is said in `about`.
         horizon: iterations planned in all, for schedules; None for the others.
-        order: one of ORDERS; says nothing where a scheme does not discount.
+        order: one of ORDERS; the default where a scheme does not discount.
         alternating: whether the players are updated by turns, player 0 first, the second against the new
-            strategy of the first. All the papers' figures are made so, except those of the first CFR paper;
-            every solver also takes simultaneous updates.
+            strategy of the first. All the papers' figures are made so, except those of the first CFR paper.
+            Full-width solvers also take simultaneous updates, by their own argument `alternating` or with
+            `dataclasses.replace(scheme, alternating=False)`; sampled ones go by turns.
     """
 
     name: str
-    constants: dict[str, float] = field(hash=False)
+    constants: Mapping[str, float] = field(hash=False)
     horizon: int | None = None
     order: str = "add-discount"
     alternating: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "constants", MappingProxyType(dict(self.constants)))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # views of dictionaries can be neither pickled nor copied
+        return type(self), (self.name, dict(self.constants), self.horizon, self.order, self.alternating)
 
     def weights(self, iteration: int) -> Weights:
         """The numbers of that iteration, the first being 1. Raises ValueError below 1."""
@@ -119,9 +133,10 @@ class Scheme:
         return (weights.positive, weights.negative, weights.average_decay) != (1, 1, 1)
 
     def __str__(self) -> str:
-        items = [f"{key}={value:g}" for key, value in self.constants.items()]
+        items = [f"{key}={_short(value)}" for key, value in self.constants.items()]
         items += [f"horizon={self.horizon}"] * (self.horizon is not None)
         items += [f"order={self.order}"] * (self.order != ORDERS[0])
+        items += ["alternating=False"] * (not self.alternating)
         return f"{self.name}({', '.join(items)})" if items else self.name
 
 
@@ -139,17 +154,21 @@ def make_scheme(
         order: one of ORDERS; default "add-discount".
         constants: see `Scheme.about` of each.
 
-    Raises ValueError for an unknown name, order or constant, a constant that is not a number, a schedule
-    without horizon, and constants beside a Scheme.
+    Raises ValueError for an unknown name, order or constant, a constant that is not a number or out of its
+    range, a schedule without horizon, an order of what does not discount, and constants beside a Scheme.
     """
     if isinstance(name, Scheme):
         if constants or order is not None:
             raise ValueError(f"{name} has its constants already: give a name to set others")
         return name
-    if name not in _SCHEMES:
+    if not isinstance(name, str) or name not in _SCHEMES:
         raise ValueError(f"unknown scheme {name!r}: choose from {', '.join(SCHEMES)}")
     if order is not None and order not in ORDERS:
         raise ValueError(f"unknown order {order!r}: choose from {', '.join(ORDERS)}")
+    if order == "discount-add" and name not in _DISCOUNTING:
+        raise ValueError(
+            f"{name} discounts nothing and has no order: only {', '.join(_DISCOUNTING)} have"
+        )
     known = {
         key: parameter.default
         for key, parameter in inspect.signature(_SCHEMES[name]).parameters.items()
@@ -159,13 +178,42 @@ def make_scheme(
         if key not in known:
             allowed = f"its constants are {', '.join(known)}" if known else "it has none"
             raise ValueError(f"{name} has no constant {key!r}: {allowed}")
-        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-            raise ValueError(f"constant {key} of {name} must be a number, got {value!r}")
+        known[key] = _constant(name, key, value)
     if not name.startswith("hs-"):
         horizon = None
-    elif horizon is None or horizon < 1:
-        raise ValueError(f"{name} needs its horizon, the number of iterations planned in all")
-    return Scheme(name, known | {k: float(v) for k, v in constants.items()}, horizon, order or ORDERS[0])
+    elif not is_whole(horizon, 1):
+        raise ValueError(
+            f"{name} needs its horizon, the number of iterations planned in all, 1 or more; got {horizon!r}"
+        )
+    return Scheme(name, known, None if horizon is None else int(horizon), order or ORDERS[0])
+
+
+def _constant(name: str, key: str, value: Any) -> float:
+    """A constant as a number in its range. Raises ValueError for others."""
+    if isinstance(value, bool) or not isinstance(value, Real) or value != value:
+        raise ValueError(f"constant {key} of {name} must be a number, got {value!r}")
+    low, high = _RANGES.get((name, key), (-math.inf, math.inf))
+    if not low <= value <= high:
+        raise ValueError(f"constant {key} of {name} must be from {low:g} to {high:g}, got {value!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"constant {key} of {name} must be a number that fits a float") from None
+
+
+def _short(value: float) -> str:
+    """A number as short as it can be told without loss."""
+    text = f"{value:g}"
+    return text if float(text) == value else repr(value)
+
+
+def _averaging(t: int, gamma: float) -> dict[str, float]:
+    """Averages weighted by t^gamma. Where such powers would leave the floats, the average so far is
+    multiplied by the ratio of two of them instead, which is the same up to a common factor.
+    """
+    if gamma <= LARGEST_POWER:
+        return {"average_weight": float(t) ** gamma}
+    return {"average_decay": ((t - 1) / t) ** gamma}
 
 
 def _discount(t: float, exponent: float) -> float:
@@ -210,7 +258,7 @@ def _dcfr(
 
     beta = 0 halves negative regrets in every iteration; it does not leave them alone.
     """
-    return Weights(_discount(t, alpha), _discount(t, beta), average_weight=float(t) ** gamma)
+    return Weights(_discount(t, alpha), _discount(t, beta), **_averaging(t, gamma))
 
 
 def _pcfr_plus(t: int, horizon: int | None, gamma: float = 2.0) -> Weights:
@@ -219,7 +267,7 @@ def _pcfr_plus(t: int, horizon: int | None, gamma: float = 2.0) -> Weights:
 
     The prediction enters the strategy only: it is not added to the cumulative regrets.
     """
-    return Weights(floor=True, average_weight=float(t) ** gamma, prediction=1.0)
+    return Weights(floor=True, **_averaging(t, gamma), prediction=1.0)
 
 
 def _pdcfr_plus(t: int, horizon: int | None, alpha: float = 2.3, gamma: float = 5.0) -> Weights:
@@ -228,7 +276,7 @@ def _pdcfr_plus(t: int, horizon: int | None, alpha: float = 2.3, gamma: float = 
 
     Not DCFR with prediction: no negative regrets remain, hence no beta.
     """
-    return Weights(_discount(t, alpha), floor=True, average_weight=float(t) ** gamma, prediction=1.0)
+    return Weights(_discount(t, alpha), floor=True, **_averaging(t, gamma), prediction=1.0)
 
 
 def _apcfr_plus(t: int, horizon: int | None, limit: float = 5.0, gamma: float = 2.0) -> Weights:
@@ -238,7 +286,7 @@ def _apcfr_plus(t: int, horizon: int | None, limit: float = 5.0, gamma: float = 
 
     a belongs to an information set, not to the game, and is not an exponent.
     """
-    return Weights(floor=True, average_weight=float(t) ** gamma, prediction=1.0, asymmetry_limit=limit)
+    return Weights(floor=True, **_averaging(t, gamma), prediction=1.0, asymmetry_limit=limit)
 
 
 def _sapcfr_plus(t: int, horizon: int | None, asymmetry: float = 2.0, gamma: float = 2.0) -> Weights:
@@ -247,7 +295,7 @@ def _sapcfr_plus(t: int, horizon: int | None, asymmetry: float = 2.0, gamma: flo
 
     Nothing is sampled, whatever the letter s suggests.
     """
-    return Weights(floor=True, average_weight=float(t) ** gamma, prediction=1.0 / (1.0 + asymmetry))
+    return Weights(floor=True, **_averaging(t, gamma), prediction=1.0 / (1.0 + asymmetry))
 
 
 def _apdcfr_plus(
@@ -270,7 +318,7 @@ def _apdcfr_plus(
     return Weights(
         gain=weight,
         floor=True,
-        average_weight=float(t) ** gamma,
+        **_averaging(t, gamma),
         prediction=1.0 / weight,
         asymmetry_limit=limit,
     )
@@ -323,3 +371,18 @@ _SCHEMES: dict[str, Callable[..., Weights]] = {
     "hs-pcfr+": _hs_pcfr_plus,
 }
 SCHEMES = tuple(_SCHEMES)
+_DISCOUNTING = ("dcfr", "pdcfr+", "hs-dcfr")
+
+_FROM_0 = (0.0, math.inf)
+# Where a constant is not free: beyond, weights would be infinite, 0 or negative.
+_RANGES = {
+    ("cfr+", "delay"): (-1e15, 1e15),
+    ("apcfr+", "limit"): _FROM_0,
+    ("sapcfr+", "asymmetry"): _FROM_0,
+    ("apdcfr+", "scale"): (1e-9, 1e9),
+    ("apdcfr+", "offset"): (0.0, 1e9),
+    ("apdcfr+", "beta"): _FROM_0,
+    ("apdcfr+", "limit"): _FROM_0,
+    ("hs-dcfr", "gamma"): _FROM_0,
+    ("hs-pcfr+", "gamma"): _FROM_0,
+}

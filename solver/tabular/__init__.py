@@ -1,6 +1,7 @@
 """Any two-player, zero-sum, turn-based OpenSpiel game with perfect recall as flat arrays, and CFR on them."""
 
 from .full_width import FullWidth
+from .gambit import write_efg
 from .game import TabularGame
 from .policy import TabularPolicy
 from .sampled import Sampled
@@ -21,4 +22,5 @@ __all__ = [
     "expected_value",
     "nash_conv",
     "solve_game",
+    "write_efg",
 ]

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..regret import Scheme, Weights, make_scheme
 from .game import TabularGame
+from .inputs import by_sequence, restored, whole
 from .program import Program, compile_program
 from .scoring import Scorer, check_policy
 from .warm_start import regrets_of_policy
@@ -26,6 +27,7 @@ _DISCOUNT_FIRST = _FIELD["discount_first"]
 
 _KEPT = ("regrets", "average", "last", "learned", "odds", "reach")  # of a state
 COUNTED = 30  # iterations that a policy to start from stands for
+MOST_COUNTED = 1_000_000
 _MOST_AT_ONCE, _NODES_AT_ONCE = 10_000, 100_000_000  # iterations and nodes in one call of compiled code
 
 
@@ -40,14 +42,18 @@ class FullWidth:
         scheme: a name of `regret.SCHEMES` (schedules need a Scheme made with their horizon) or a Scheme.
         alternating: players updated by turns; default: what the scheme says.
         regrets: float64 [sequence], cumulative regrets to start from, those of another solver, say. The
-            average starts empty; for an exact continuation see `state`.
-        policy: float64 [sequence], a policy to start from as if it had been played so far, see `warm_start`.
+            average starts empty. The strategies that follow are those of an unbroken run for "cfr" and, with
+            `counted`, for "cfr+", "dcfr" and "lcfr"; not for the predictive schemes (pcfr+, pdcfr+, apcfr+,
+            sapcfr+, apdcfr+, hs-pcfr+), which begin without a prediction. For an exact continuation see
+            `state`.
+        policy: float64 [sequence], a policy to start from, see `warm_start`, also for the schemes that it
+            does not help.
         counted: as how many iterations that start counts: the first one has the weights of iteration
-            counted + 1. Default: 0 for regrets, COUNTED for a policy.
+            counted + 1. Default: 0 for regrets, COUNTED for a policy; at most MOST_COUNTED for a policy.
         merge: compute what is alike once.
 
-    Raises ValueError for an unknown scheme, arrays of another shape, a policy that is none, both regrets
-    and a policy, and a start that does not go with `counted`.
+    Raises ValueError for an unknown scheme, arrays of another shape or with numbers that are not finite, a
+    policy that is none, both regrets and a policy, and a start that does not go with `counted`.
     """
 
     def __init__(
@@ -62,32 +68,32 @@ class FullWidth:
     ):
         self.game = game
         self.scheme = make_scheme(scheme)
-        self.alternating = self.scheme.alternating if alternating is None else alternating
+        if alternating is None:
+            alternating = self.scheme.alternating
+        if not isinstance(alternating, bool | np.bool_):
+            raise ValueError(f"alternating must be True or False, got {alternating!r}")
+        self.alternating = bool(alternating)
         self.iterations = 0
         if regrets is not None and policy is not None:
             raise ValueError("start from regrets or from a policy, not from both")
-        if regrets is not None and np.shape(regrets) != (game.num_sequences,):
-            raise ValueError(
-                f"regrets must be {game.num_sequences} numbers, one a sequence; got {np.shape(regrets)}"
-            )
         if counted is None:
             counted = 0 if policy is None else COUNTED
-        if counted < (policy is not None) or (counted and regrets is None and policy is None):
-            raise ValueError(
-                f"a start from regrets may count as 0 or more iterations, one from a policy as 1 or more; "
-                f"without either nothing is counted: got {counted}"
-            )
-        self._counted = counted
         if policy is not None:
-            check_policy(game, policy)
-            policy = np.asarray(policy, np.float64)
+            counted = whole("counted, of a start from a policy,", counted, 1, MOST_COUNTED)
+        elif whole("counted", counted, 0) and regrets is None:
+            raise ValueError(
+                f"without regrets or a policy to start from nothing is counted: got {counted}"
+            )
+        self._counted = int(counted)
+        if policy is not None:
+            policy = check_policy(game, policy)
             regrets = regrets_of_policy(game, policy, counted)
             if self._weights(1)[0, _FLOOR]:
                 regrets = np.maximum(regrets, 0.0)
         self._program = compile_program(game, merge)
         start = None
         if regrets is not None:
-            regrets = np.where(game.sequence_infoset >= 0, regrets, 0.0)
+            regrets = np.where(game.sequence_infoset >= 0, by_sequence(game, regrets, "regrets"), 0.0)
             start = self._program.gathered(regrets)
             if start is None and policy is not None and self._program.gathered(policy) is not None:
                 # Alike at this start too, but for the last bits of what was computed from it.
@@ -98,10 +104,11 @@ class FullWidth:
                 start = self._program.gathered(regrets)
         self._state = _State(self._program, start)
         if policy is not None:
+            table = self.scheme.table(1, counted)
+            # What the later iterations leave of each one's weight.
+            left = np.append(np.cumprod(table[:0:-1, _DECAY])[::-1], 1.0)
             reach = Scorer(game).reach(policy)
-            for row in self.scheme.table(1, counted):
-                self._state.average *= row[_DECAY]
-                self._state.average[self._program.place_of] += row[_WEIGHT] * reach
+            self._state.average[self._program.place_of] = (left @ table[:, _WEIGHT]) * reach
 
     @property
     def touched_nodes(self) -> int:
@@ -120,26 +127,24 @@ class FullWidth:
 
     def state(self) -> dict[str, np.ndarray]:
         """All that is needed to go on bit for bit, copied: `np.savez(path, **solver.state())`."""
-        return {"iterations": np.array([self.iterations, self._counted])} | {
-            name: getattr(self._state, name).copy() for name in _KEPT
-        }
+        kept = {name: getattr(self._state, name).copy() for name in _KEPT}
+        numbers = np.array([self.iterations, self._counted])
+        return {"settings": np.array(self._settings()), "iterations": numbers} | kept
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from the state of a solver of the same game, scheme and merging.
+        """Go on from the state of a solver of the same game, scheme, updates and merging.
 
-        Raises ValueError for another one's state, where its arrays show it.
+        Raises ValueError for the state of another one.
         """
-        for name in _KEPT:
-            if name not in state or np.shape(state[name]) != getattr(self._state, name).shape:
-                raise ValueError(f"not a state of this solver: {name} is missing or of another shape")
-        for name in _KEPT:
-            getattr(self._state, name)[...] = state[name]
-        self.iterations, self._counted = (int(number) for number in state["iterations"])
+        kept = {name: getattr(self._state, name) for name in _KEPT}
+        self.iterations, self._counted = restored(state, self._settings(), kept)
+
+    def _settings(self) -> str:
+        return f"full-width CFR, scheme {self.scheme}, alternating {self.alternating}"
 
     def run(self, iterations: int) -> None:
-        """Do that many more iterations. Raises ValueError for a negative number."""
-        if iterations < 0:
-            raise ValueError(f"the number of iterations must not be negative, got {iterations}")
+        """Do that many more iterations. Raises ValueError for what is no number of iterations."""
+        iterations = whole("the number of iterations", iterations, 0)
         # In pieces, so that an interrupt is heard; between two of them the state is whole.
         piece = max(1, min(_MOST_AT_ONCE, _NODES_AT_ONCE // self.game.num_nodes))
         last = self.iterations + iterations
@@ -174,7 +179,7 @@ class FullWidth:
         """Numbers of the next iterations, float64 [count, field]."""
         scheme = self.scheme
         if scheme.name == "lcfr":  # the same, written as OpenSpiel computes it; and regrets stay small
-            scheme = make_scheme("dcfr", order=scheme.order, alpha=1, beta=1, gamma=1)
+            scheme = make_scheme("dcfr", alpha=1, beta=1, gamma=1)
         return scheme.table(self._counted + self.iterations + 1, count)
 
     def current_policy(self) -> np.ndarray:
@@ -200,7 +205,7 @@ class _State:
         self.odds = np.concatenate([np.ones(size), program.chance])
         self.reach = np.ones(size)
         self.reach_before = np.ones(size)  # at the start of the iteration, for simultaneous updates
-        self.values = np.concatenate([program.payoff, np.zeros(program.blocks[-1, 1])])
+        self.values = np.concatenate([program.payoff, np.zeros(program.blocks[-1:, 1].sum())])
         # Weight and value of each history of a set.
         self.scratch = np.zeros(histories), np.zeros(histories)
         _first_match(
@@ -303,6 +308,8 @@ def _evaluate(blocks, child, odds_of, odds, values):
 
     Two and three actions are most of what there is: their sums are written out.
     """
+    if len(blocks) == 0:  # a single terminal
+        return
     place = len(values) - blocks[-1, 1]
     one, two = np.uint64(1), np.uint64(2)
     for block in range(len(blocks)):

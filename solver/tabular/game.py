@@ -8,6 +8,7 @@ everything that a player has done so far is told by his last sequence.
 
 from __future__ import annotations
 
+import importlib
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,13 +18,16 @@ from typing import Any
 import numpy as np
 import pyspiel
 
+from .inputs import whole
+
 CHANCE, TERMINAL = 2, 3  # kinds of nodes beside the players 0 and 1
 MAX_NODES = 5_000_000
 # While a game is unrolled, texts included: measured 115 on Liar's dice, 255 on tic-tac-toe, where every
 # decision node is an information set of its own.
 BYTES_A_NODE = 255
 PLAYOUTS = 100  # of the estimate that comes first
-FAR_ABOVE = 100  # an estimate so many times above the limit is believed: it is right on average
+ABOVE = 3  # an estimate so many times above the limit is believed where the playouts agree,
+FAR_ABOVE = 100  # and one so many times above it in any case: it is right on average
 
 _TURN_BASED = pyspiel.GameType.Dynamics.SEQUENTIAL
 _ZERO_SUM = pyspiel.GameType.Utility.ZERO_SUM
@@ -89,20 +93,21 @@ class TabularGame:
         Args:
             game: two players, zero-sum, turn-based, with information state strings and perfect recall.
                 Simultaneous games: `turn_based_simultaneous_game(game=...)` turns them into such ones.
-            max_nodes: more nodes are refused, by a quick estimate beforehand where they are many more.
+            max_nodes: more nodes are refused, by a quick estimate beforehand where they are clearly more.
             progress: called now and then with the number of nodes so far.
 
         Raises ValueError for other games, one line that says why.
         """
+        max_nodes = whole("max_nodes", max_nodes, 1)
         if isinstance(game, str):
-            try:
-                game = pyspiel.load_game(game)
-            except pyspiel.SpielError as error:
-                reason = str(error).splitlines()[0]
-                raise ValueError(f"OpenSpiel does not load {game!r}: {reason}") from None
+            game = _loaded(game)
         _check_type(game)
-        expected = estimate_nodes(game)
-        if expected > FAR_ABOVE * max_nodes:
+        guesses = _playouts(game, PLAYOUTS, 0)
+        expected = float(guesses.mean())
+        sure = expected > FAR_ABOVE * max_nodes
+        if not sure and expected > ABOVE * max_nodes:
+            sure = expected - 2 * guesses.std() / np.sqrt(PLAYOUTS) > max_nodes
+        if sure:
             number = f"about {expected:.0e}" if np.isfinite(expected) else "more than 1e+300"
             raise ValueError(_too_large(game, number, expected, max_nodes))
         return _unroll(game, max_nodes, progress)
@@ -161,20 +166,38 @@ def estimate_nodes(game: pyspiel.Game, playouts: int = PLAYOUTS, seed: int = 0) 
     """Estimate of the number of histories from random playouts (Knuth 1975): right on average, but a few
     playouts mostly miss what few long lines add, and so fall short of it.
     """
+    return float(_playouts(game, playouts, seed).mean())
+
+
+def _playouts(game: pyspiel.Game, playouts: int, seed: int) -> np.ndarray:
+    """What each of some random playouts takes for the number of histories, float64 [playout]."""
     rng = np.random.default_rng(seed)
-    total = 0.0
-    for _ in range(playouts):
+    guesses = np.empty(playouts)
+    for number in range(playouts):
         state, width, nodes = game.new_initial_state(), 1.0, 1.0
         while not state.is_terminal():
             actions = state.legal_actions()
             width *= len(actions)
             nodes += width
             state.apply_action(actions[int(rng.integers(len(actions)))])
-        total += nodes
-    return total / playouts
+        guesses[number] = nodes
+    return guesses
+
+
+def _loaded(name: str) -> pyspiel.Game:
+    """The OpenSpiel game of that name. Raises ValueError, one line, where there is none."""
+    if "python_holdem" in name:
+        importlib.import_module("nashfold.game.openspiel")  # registers it
+    try:
+        return pyspiel.load_game(name)
+    except pyspiel.SpielError as error:
+        reason = str(error).splitlines()[0].removesuffix(" Available games are:")
+        raise ValueError(f"OpenSpiel does not load {name!r}: {reason}") from None
 
 
 def _check_type(game: pyspiel.Game) -> None:
+    if not hasattr(game, "new_initial_state"):
+        raise ValueError(f"a game is one of OpenSpiel's or its name, not {type(game).__name__} {game!r}")
     kind, name = game.get_type(), game.get_type().short_name
     if game.num_players() != 2:
         raise ValueError(
@@ -195,6 +218,8 @@ def _check_type(game: pyspiel.Game) -> None:
 def _too_large(game: pyspiel.Game, nodes: str, number: float, limit: int) -> str:
     size = number * BYTES_A_NODE / 1e9
     memory = f"{size:,.1f} GB" if size < 1e5 else "more than any machine has"
+    if size < 0.1:
+        memory = "less than 0.1 GB"
     return (
         f"{game.get_type().short_name} has {nodes} nodes, which need {memory}; "
         f"the limit is {limit:,} nodes: raise max_nodes, or take a smaller game"

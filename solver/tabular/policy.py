@@ -25,10 +25,9 @@ class TabularPolicy(Policy):
     """
 
     def __init__(self, game: TabularGame, probabilities: np.ndarray):
-        check_policy(game, probabilities)
+        self.probabilities = check_policy(game, probabilities)
         super().__init__(game.game, [0, 1])
         self.tabular_game = game
-        self.probabilities = np.array(probabilities, np.float64)
         self.probabilities[game.sequence_infoset < 0] = 1.0
         self.probabilities.setflags(write=False)
 
@@ -77,8 +76,8 @@ class TabularPolicy(Policy):
                 probabilities, those in turn a dictionary by action or a list of (action, probability).
             missing: "uniform" where the policy has nothing for an information state; None refuses that.
 
-        Raises ValueError for what is missing, for actions that are not legal, and for probabilities that do
-        not add up to 1.
+        Raises ValueError for what is missing, for information states and actions that are not those of the
+        game, and for probabilities that do not add up to 1.
         """
         if missing not in (None, "uniform"):
             raise ValueError(f"missing states can be 'uniform' or refused (None), not {missing!r}")
@@ -87,9 +86,13 @@ class TabularPolicy(Policy):
         if isinstance(policy, pyspiel.TabularPolicy):
             policy = policy.policy_table()
         if isinstance(policy, Mapping):
+            unknown = policy.keys() - set(game.infoset_text)
+            if unknown:
+                text = min(map(repr, unknown))
+                raise ValueError(f"the policy has {text}, which is no information state of {game.game}")
             rows = [policy.get(text) for text in game.infoset_text]
         elif isinstance(policy, Policy | pyspiel.Policy):
-            rows = [policy.action_probabilities(state) for state in _some_states(game)]
+            rows = [_asked(policy, state) for state in _some_states(game)]
         else:
             raise ValueError(
                 f"a policy is one of OpenSpiel's or a dictionary, not {type(policy).__name__}"
@@ -118,11 +121,19 @@ def _probabilities(
 ) -> list[float]:
     """Probabilities in the order of the game's actions."""
     text, actions = game.infoset_text[infoset], game.sequence_action[_part(game, infoset)].tolist()
-    found = {int(action): float(probability) for action, probability in dict(row or {}).items()}
+    pairs = row.items() if isinstance(row, Mapping) else [] if row is None else row
+    try:
+        found = {int(action): float(probability) for action, probability in pairs}
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"probabilities are a dictionary by action or a list of (action, probability), not {row!r} as "
+            f"at {text!r}"
+        ) from None
     if not found:
         if missing is None:
             raise ValueError(
-                f"the policy has nothing for {text!r}: give missing='uniform' to fill it in"
+                f"the policy has nothing for {text!r}: give missing='uniform' to "
+                "TabularPolicy.from_openspiel to fill it in"
             )
         return [1 / len(actions)] * len(actions)
     for action, probability in found.items():
@@ -131,6 +142,16 @@ def _probabilities(
                 f"the policy plays {action} at {text!r}, where the legal actions are {actions}"
             )
     return [found.get(action, 0.0) for action in actions]
+
+
+def _asked(policy: Any, state: Any) -> Any:
+    """What an OpenSpiel policy plays; those that are tables of another game know nothing of the state."""
+    try:
+        return policy.action_probabilities(state)
+    except (LookupError, pyspiel.SpielError):
+        raise ValueError(
+            f"the policy is of another game: it does not know {state.information_state_string()!r}"
+        ) from None
 
 
 def _some_states(game: TabularGame) -> list[Any]:

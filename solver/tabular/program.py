@@ -139,8 +139,9 @@ def compile_program(game: TabularGame, merge: bool = True) -> Program:
     chance = np.unique(game.probability[children[by_chance]])
     chance_number = np.searchsorted(chance, game.probability[children])
     action = children - game.first_child[inner_of]
-    acting_set = set_of[np.where(by_chance, 0, game.infoset[inner_of])]
-    odds = np.where(by_chance, num_places + chance_number, first_place[acting_set] + action)
+    odds = num_places + chance_number
+    acting_set = set_of[game.infoset[inner_of[~by_chance]]]
+    odds[~by_chance] = first_place[acting_set] + action[~by_chance]
 
     counts = (starts[1:] - starts[:-1])[infoset_of]
     places = np.repeat(starts[infoset_of] - np.cumsum(counts) + counts, counts)

@@ -33,9 +33,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..regret import Scheme, make_scheme
+from ..regret import LARGEST_POWER, Scheme, make_scheme
 from .full_width import normalised
 from .game import TabularGame
+from .inputs import LARGEST, by_sequence, number, restored, whole
 from .packed import longest_line, pack, views
 from .walks import WEIGHTS, external_walks, walks
 
@@ -117,25 +118,22 @@ class Sampled:
             raise ValueError(
                 "chance sampling draws nobody's actions: its baseline can only be 'history'"
             )
-        if not 0 <= seed < 1 << 63:
-            raise ValueError(f"a seed is a number from 0 to 2**63 - 1, got {seed}")
         if learning_rate is None:
             learning_rate = LEARNING_RATES.get(baseline or "", 1.0)
         shares = {"exploration": exploration, "epsilon": epsilon, "learning_rate": learning_rate}
         for name, value in shares.items():
-            if not 0 < value <= 1:
-                raise ValueError(f"{name} must be above 0 and at most 1, got {value}")
+            number(name, value, "above 0 and at most 1", 0, 1, low_included=False)
         for name, value in {"tau": tau, "beta": beta}.items():
-            if not 0 <= value < np.inf:
-                raise ValueError(f"{name} must be 0 or more, got {value}")
-        if period is not None and period < 1:
-            raise ValueError(f"a period has at least one iteration, got {period}")
-        self.game, self.sampling, self.baseline, self.seed = game, sampling, baseline, seed
+            number(name, value, "0 or more and finite", 0, LARGEST, low_included=True)
+        self.game, self.sampling, self.baseline = game, sampling, baseline
+        self.seed = whole("a seed", seed, 0, (1 << 63) - 1)
         self.scheme = _checked(make_scheme(scheme))
         self.iterations = 0
         self.touched_nodes = 0
         self._constant = _is_constant(self.scheme)
-        self.period = period or (1 if self._constant else PERIOD)
+        if period is None:
+            period = 1 if self._constant else PERIOD
+        self.period = whole("a period", period, 1, FOREVER)
 
         self._packed = pack(game)
         entries = int(game.num_actions.sum())
@@ -146,9 +144,7 @@ class Sampled:
         self._places = self._packed.slots[infosets, 0] + real - game.first_sequence[infosets]
         self._values = np.zeros(2 * entries)
         if regrets is not None:
-            if np.shape(regrets) != (game.num_sequences,):
-                raise ValueError(f"regrets must have the shape ({game.num_sequences},): one a sequence")
-            self._values[self._places] = np.asarray(regrets)[real]
+            self._values[self._places] = by_sequence(game, regrets, "regrets")[real]
         self._views, num_baselines = _NO_VIEWS, 1
         if baseline == "infoset":
             self._views, num_baselines = views(game)
@@ -199,32 +195,20 @@ class Sampled:
 
         Raises ValueError for the state of another one.
         """
-        for name in ("settings", "iterations", *_KEPT):
-            if name not in state:
-                raise ValueError(f"not a state of a sampled solver: it has no {name!r}")
-        found, expected = str(state["settings"]), self._settings()
-        if found != expected:
-            raise ValueError(f"the state is that of {found}, the solver is {expected}")
-        for name in _KEPT:
-            if np.shape(state[name]) != getattr(self, f"_{name}").shape:
-                raise ValueError(f"the state is that of another game: {name} has another shape")
-        for name in _KEPT:
-            getattr(self, f"_{name}")[...] = state[name]
-        self.iterations, self.touched_nodes = (int(number) for number in state["iterations"])
+        kept = {name: getattr(self, f"_{name}") for name in _KEPT}
+        self.iterations, self.touched_nodes = restored(state, self._settings(), kept)
         self._stamps[:] = -1
 
     def _settings(self) -> str:
-        numbers = ", ".join(f"{number:g}" for number in self._parameters)
+        numbers = ", ".join(map(repr, self._parameters.tolist()))
         return (
             f"{self.sampling} sampling, scheme {self.scheme}, baseline {self.baseline}, seed {self.seed}, "
             f"period {self.period}, parameters {numbers}"
         )
 
     def run(self, iterations: int) -> None:
-        """Do that many more iterations. Raises ValueError for a negative number."""
-        if iterations < 0:
-            raise ValueError(f"the number of iterations must not be negative, got {iterations}")
-        last = self.iterations + iterations
+        """Do that many more iterations. Raises ValueError for what is no number of iterations."""
+        last = self.iterations + whole("the number of iterations", iterations, 0)
         while self.iterations < last:
             count = min(CHUNK, last - self.iterations)
             self.touched_nodes += self._chunk(self.iterations, count)
@@ -278,8 +262,12 @@ def _checked(scheme: Scheme) -> Scheme:
         )
     if scheme.weights(2).average_decay != 1:
         raise ValueError(
-            f"{scheme.name} is a schedule of full-width iterations: choose cfr, cfr+, lcfr or dcfr, or no "
-            "sampling"
+            f"{scheme} multiplies all averages in every iteration, as sampling cannot: choose cfr, cfr+, "
+            f"lcfr or dcfr, with a gamma of {LARGEST_POWER:g} at most, or no sampling"
+        )
+    if not scheme.alternating:
+        raise ValueError(
+            "simultaneous updates are for full width: sampled walks update players by turns"
         )
     return scheme
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
 
+from ...game.rules import is_whole
 from .game import TabularGame
+from .inputs import by_sequence
 from .payoffs import payoffs
 
 
@@ -38,7 +40,7 @@ class Scorer:
     """Scores policies of one game; the payoffs are gathered once.
 
     Policies are float64 [sequence] as in `TabularGame.uniform_policy`. Raises ValueError for arrays of
-    another shape and for probabilities that do not add up to 1.
+    another shape, for probabilities that do not add up to 1, and for players other than 0 and 1.
     """
 
     def __init__(self, game: TabularGame):
@@ -54,14 +56,17 @@ class Scorer:
         """What each of a player's sequences wins at the terminals that it is the last one of, against the
         other's part of the policy and chance: float64 [own sequence].
         """
+        if not is_whole(player, 0, 1):
+            raise ValueError(f"a player is 0 or 1, got {player!r}")
         return self._values(player, self.reach(policy))
 
     def best_response(self, policy: np.ndarray, responder: int) -> BestResponse:
         """A best response of player `responder` (0 or 1) to the other's part of the policy: one action at
         each information set, the first of the best; also where the other never lets him come.
         """
+        own = self.sequence_values(policy, responder)
         values = np.zeros(self.game.num_sequences)
-        values[self.game.sequences[responder]] = self.sequence_values(policy, responder)
+        values[self.game.sequences[responder]] = own
         response = np.array(policy, np.float64)
         part = self.game.infosets[responder]
         _maximise(
@@ -82,13 +87,13 @@ class Scorer:
 
     def reach(self, policy: np.ndarray) -> np.ndarray:
         """Product of a player's own probabilities up to each of his sequences: float64 [sequence]."""
-        check_policy(self.game, policy)
+        policy = check_policy(self.game, policy)
         reach = np.ones(self.game.num_sequences)
         _reach(
             self.game.first_sequence,
             self.game.num_actions,
             self.game.parent_sequence,
-            np.ascontiguousarray(policy, np.float64),
+            policy,
             reach,
         )
         return reach
@@ -114,20 +119,18 @@ def nash_conv(game: TabularGame, policy: np.ndarray) -> NashConv:
     return Scorer(game).nash_conv(policy)
 
 
-def check_policy(game: TabularGame, policy: np.ndarray, tolerance: float = 1e-6) -> None:
-    """Raises ValueError where a policy is not one of the game."""
-    if np.shape(policy) != (game.num_sequences,):
-        raise ValueError(
-            f"a policy of this game has {game.num_sequences} numbers, one a sequence; got {np.shape(policy)}"
-        )
+def check_policy(game: TabularGame, policy: Any, tolerance: float = 1e-6) -> np.ndarray:
+    """A policy as float64 [sequence], copied. Raises ValueError where it is not one of the game."""
+    found = by_sequence(game, policy, "a policy")
     real = game.sequence_infoset >= 0
-    sums = np.bincount(game.sequence_infoset[real], np.asarray(policy)[real], game.num_infosets)
-    wrong = ~(np.abs(sums - 1) <= tolerance)
-    if wrong.any() or not (np.asarray(policy) >= 0).all():
-        where = int(np.argmax(wrong)) if wrong.any() else int(game.sequence_infoset[np.argmin(policy)])
-        raise ValueError(
-            f"probabilities must be 0 or more and add up to 1: they do not at {game.infoset_text[where]!r}"
-        )
+    where, shares = game.sequence_infoset[real], found[real]
+    sums = np.bincount(where, shares, game.num_infosets)
+    wrong = np.abs(sums - 1) > tolerance
+    wrong[where[shares < 0]] = True
+    if wrong.any():
+        text = game.infoset_text[int(np.argmax(wrong))]
+        raise ValueError(f"probabilities must be 0 or more and add up to 1: they do not at {text!r}")
+    return found
 
 
 @nb.njit(cache=True, nogil=True)

@@ -13,6 +13,7 @@ import pyspiel
 from ..regret import Scheme, make_scheme
 from .full_width import FullWidth
 from .game import MAX_NODES, TabularGame
+from .inputs import whole
 from .policy import TabularPolicy
 from .sampled import Sampled
 from .scoring import Scorer
@@ -27,7 +28,7 @@ class GameCheck:
     seconds: float  # of solving so far, checks not counted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GameSolution:
     """What solve_game found.
 
@@ -64,6 +65,13 @@ class GameSolution:
         """Half of nash_conv: what a best response wins on average over the two positions."""
         return self.nash_conv / 2
 
+    def __repr__(self) -> str:
+        how = "full width" if self.sampling is None else f"{self.sampling} sampling"
+        return (
+            f"GameSolution({self.game.game}, {self.scheme}, {how}, {self.iterations:,} iterations, "
+            f"NashConv {self.nash_conv:.3g})"
+        )
+
 
 def solve_game(
     game: pyspiel.Game | TabularGame | str,
@@ -88,9 +96,13 @@ def solve_game(
         scheme: a name of `regret.SCHEMES`, or a Scheme with other constants. Schedules ("hs-...") take
             `iterations` as their horizon.
         iterations: how many; 0 scores the start.
-        sampling: None visits everything in every iteration; or one of `sampled.SAMPLINGS`.
+        sampling: None visits everything in every iteration; or one of `sampled.SAMPLINGS`. Then a hundred
+            iterations count as one for schemes whose weights change ("lcfr", "dcfr", "cfr+"): see `period`
+            of Sampled.
         seed: of sampling.
-        policy: to start from, full-width only: an OpenSpiel policy or float64 [sequence].
+        policy: to start from, full-width only: a policy of all information states, OpenSpiel's or one that
+            `TabularPolicy.from_openspiel` takes (and fills up, if it has gaps), or float64 [sequence]. Not
+            every scheme gains by it, see `warm_start`.
         regrets: to start from, float64 [sequence].
         max_nodes: larger games are refused.
         check_every: score the average policy every so many iterations.
@@ -100,10 +112,9 @@ def solve_game(
 
     Raises ValueError for games of another kind and for arguments that do not go together.
     """
-    if iterations < 0:
-        raise ValueError(f"the number of iterations must not be negative, got {iterations}")
-    if check_every is not None and check_every < 1:
-        raise ValueError(f"checks need at least one iteration between them, got {check_every}")
+    iterations = whole("the number of iterations", iterations, 0)
+    if check_every is not None:
+        check_every = whole("check_every, the iterations from one check to the next,", check_every, 1)
     chosen = make_scheme(scheme, horizon=max(iterations, 1))
     arrays = game if isinstance(game, TabularGame) else TabularGame.from_openspiel(game, max_nodes)
     solver = _solver(arrays, chosen, sampling, seed, policy, regrets, options)
@@ -151,15 +162,16 @@ def _solver(
     options: dict[str, Any],
 ) -> FullWidth | Sampled:
     known = FullWidth if sampling is None else Sampled
-    allowed = known.__init__.__annotations__.keys() - {"game", "scheme", "sampling", "seed", "return"}
+    named = {"game", "scheme", "sampling", "seed", "policy", "regrets", "return"}
+    allowed = known.__init__.__annotations__.keys() - named
     for name in options:
-        if name not in allowed - {"policy", "regrets"}:
+        if name not in allowed:
             kind = "full-width CFR" if sampling is None else "sampled CFR"
             raise ValueError(f"{kind} has no option {name!r}: choose from {', '.join(sorted(allowed))}")
     if sampling is not None:
         if policy is not None:
             raise ValueError("sampled CFR starts from regrets, not from a policy: leave policy out")
         return Sampled(game, scheme, sampling, seed, regrets=regrets, **options)
-    if policy is not None and not isinstance(policy, np.ndarray):
-        policy = TabularPolicy.from_openspiel(game, policy, missing="uniform").probabilities
+    if policy is not None and not isinstance(policy, np.ndarray | list | tuple):
+        policy = TabularPolicy.from_openspiel(game, policy).probabilities
     return FullWidth(game, scheme, policy=policy, regrets=regrets, **options)

@@ -5,8 +5,13 @@ Sandholm (2016, "Strategy-based warm starting for regret minimization in games")
 the policy's own counterfactual values say; this is a simpler cut of that idea.
 
 Measured on Leduc poker, NashConv after 20 / 100 / 300 iterations from a policy of NashConv 0.0155 counted as
-30 iterations: CFR 0.09 / 0.06 / 0.031 instead of 0.91 / 0.19 / 0.071 without it; DCFR 0.19 / 0.016 / 0.0017
+30 iterations: CFR 0.13 / 0.07 / 0.032 instead of 0.91 / 0.19 / 0.071 without it; DCFR 0.19 / 0.016 / 0.0020
 instead of 0.33 / 0.016 / 0.0020. Discounted schemes forget their start so fast that it soon does not matter.
+
+The plus schemes and the schedules may end worse than from nothing: they start in the middle of their weights
+without the regrets that belong there. CFR+ 0.23 / 0.039 / 0.0065 instead of 0.35 / 0.027 / 0.0046; APCFR+
+0.25 / 0.028 / 0.0059 instead of 0.28 / 0.025 / 0.0028; HS-DCFR with a horizon of 20 1.67 after the first
+iteration, which its steep average leans on, and 0.47 instead of 0.41 after 20.
 """
 
 from __future__ import annotations
@@ -20,7 +25,8 @@ TRACE = 1e-9  # least spread of values, as a share of the largest utility
 
 
 def regrets_of_policy(game: TabularGame, policy: np.ndarray, counted: int) -> np.ndarray:
-    """Regrets as after `counted` iterations of that policy, float64 [sequence].
+    """Regrets that stand for `counted` iterations of that policy, float64 [sequence]: on the scale of "cfr".
+    Other schemes, which discount regrets or weigh them, would have others.
 
     An action's regret is what it wins more than the policy would in so many iterations, and a share of the
     root of their number (regrets of a minimiser grow like that) times the spread of the values there: so

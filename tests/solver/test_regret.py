@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from dataclasses import FrozenInstanceError
+import pickle
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
-from nashfold.solver.regret import ORDERS, SCHEMES, Weights, make_scheme
+from nashfold.solver.regret import LARGEST_POWER, ORDERS, SCHEMES, Weights, make_scheme
 
 THIRD = 3**1.5 / (3**1.5 + 1)
 W3 = 20 * 3**1.5 / (500 + 3**1.5)  # APDCFR+ at iteration 3
@@ -37,11 +39,22 @@ def test_the_numbers_of_each_scheme_are_those_of_its_paper(name):
     np.testing.assert_allclose(scheme.weights(3), EXPECTED[name], rtol=1e-14)
     assert scheme.alternating
     assert len(scheme.about) > 100
-    later = make_scheme(name, horizon=10, order="discount-add")
-    assert later.weights(3) == scheme.weights(3)._replace(discount_first=True)
-    table = later.table(2, 3)
+    table = scheme.table(2, 3)
     assert table.shape == (3, len(Weights._fields))
-    np.testing.assert_array_equal(table, [later.weights(t) for t in (2, 3, 4)])
+    np.testing.assert_array_equal(table, [scheme.weights(t) for t in (2, 3, 4)])
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_schemes_that_discount_have_an_order(name):
+    scheme = make_scheme(name, horizon=10, order="add-discount")
+    assert scheme == make_scheme(name, horizon=10)
+    if scheme.weights(3).positive == 1:
+        with pytest.raises(ValueError, match="discounts nothing and has no order: only dcfr, pdcfr"):
+            make_scheme(name, horizon=10, order="discount-add")
+    else:
+        later = make_scheme(name, horizon=10, order="discount-add")
+        assert later.weights(3) == scheme.weights(3)._replace(discount_first=True)
+        np.testing.assert_array_equal(later.table(2, 3), [later.weights(t) for t in (2, 3, 4)])
 
 
 def test_which_schemes_predict_adapt_and_sweep():
@@ -62,10 +75,21 @@ def test_constants_are_named_and_schemes_pass_through():
         "hs-dcfr(gamma=15, horizon=7, order=discount-add)"
     )
     assert make_scheme(scheme) is scheme
-    assert make_scheme("cfr+", delay=5).weights(4).average_weight == 0
+    delayed = make_scheme("cfr+", delay=5)
+    assert [delayed.weights(t).average_weight for t in (4, 5, 6, 8)] == [0, 0, 1, 3]
+    assert make_scheme("cfr+", delay=-2).weights(1).average_weight == 3
     assert make_scheme("dcfr", horizon=9).horizon is None
     with pytest.raises(FrozenInstanceError):
         scheme.name = "cfr"
+    with pytest.raises(TypeError):
+        scheme.constants["alpha"] = 2.0
+    assert pickle.loads(pickle.dumps(scheme)) == copy.deepcopy(scheme) == scheme
+    numpys = make_scheme("hs-dcfr", horizon=np.int64(7), gamma=np.float32(15))
+    assert numpys == make_scheme("hs-dcfr", horizon=7, gamma=15)
+    assert make_scheme("dcfr", gamma=np.int64(3)).constants["gamma"] == 3
+    # Told without loss, since a run is known by it.
+    assert str(make_scheme("pcfr+", gamma=2.00000001)) == "pcfr+(gamma=2.00000001)"
+    assert str(replace(scheme, alternating=False)).endswith("gamma=3, alternating=False)")
 
 
 def test_powers_beyond_floats_are_their_limits():
@@ -77,9 +101,66 @@ def test_powers_beyond_floats_are_their_limits():
     assert last.average_decay == pytest.approx((5 / 6) ** 25)
 
 
+@pytest.mark.parametrize("gamma", [25.5, 120, 200, math.inf])
+def test_averages_by_large_powers_are_kept_by_ratios(gamma):
+    """The share of each of three iterations is t^gamma."""
+    for name in ("dcfr", "pcfr+", "pdcfr+", "apcfr+", "sapcfr+", "apdcfr+"):
+        scheme, shares = make_scheme(name, gamma=gamma), np.zeros(3)
+        for place, weights in enumerate(scheme.weights(t) for t in (1, 2, 3)):
+            shares *= weights.average_decay
+            shares[place] += weights.average_weight
+        expected = np.array([(1 / 3) ** gamma, (2 / 3) ** gamma, 1])
+        np.testing.assert_allclose(shares, expected, rtol=1e-12)
+        assert np.isfinite(scheme.weights(10**9)).all()
+
+
+EXTREMES = {
+    "delay": (-1e15, 1e15), "limit": (0, math.inf), "asymmetry": (0, math.inf), "scale": (1e-9, 1e9),
+    "offset": (0, 1e9), "alpha": (-math.inf, math.inf), "beta": (0, math.inf),
+    "gamma": (0, LARGEST_POWER, math.inf),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_constants_at_the_ends_of_their_ranges_leave_finite_weights(name):
+    for key in make_scheme(name, horizon=5).constants:
+        for value in EXTREMES[key]:
+            table = make_scheme(name, horizon=5, **{key: value}).table(1, 9)
+            table = table[:, : Weights._fields.index("asymmetry_limit")]
+            assert np.isfinite(table).all(), (key, value)
+            assert (table >= 0).all(), (key, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "values"),
+    [
+        ("cfr+", "delay", [-math.inf, math.inf]),
+        ("apdcfr+", "scale", [math.inf, 0, -1]),
+        ("apdcfr+", "offset", [math.inf, -1]),
+        ("apdcfr+", "beta", [-math.inf]),
+        ("sapcfr+", "asymmetry", [-1]),
+        ("apcfr+", "limit", [-1]),
+        ("hs-dcfr", "gamma", [-math.inf, -50]),
+        ("dcfr", "gamma", [10**400]),
+        ("dcfr", "gamma", [1j, np.bool_(True), None]),
+    ],
+)
+def test_constants_out_of_range_are_refused_in_one_line(name, key, values):
+    for value in values:
+        with pytest.raises(ValueError, match=rf"^constant {key} of [^\n]* must be [^\n]*$"):
+            make_scheme(name, horizon=5, **{key: value})
+
+
+@pytest.mark.parametrize("horizon", [math.nan, math.inf, 1.5, True, "a", 0])
+def test_a_horizon_is_a_whole_number(horizon):
+    with pytest.raises(ValueError, match=r"needs its horizon, .* 1 or more; got"):
+        make_scheme("hs-dcfr", horizon=horizon)
+
+
 @pytest.mark.parametrize(
     ("arguments", "constants", "message"),
     [
+        ((["cfr"],), {}, "unknown scheme \\['cfr'\\]"),
         (("cfr++",), {}, "unknown scheme 'cfr\\+\\+': choose from cfr, cfr\\+, lcfr"),
         (("dcfr", None, "first"), {}, "unknown order 'first': choose from add-discount, discount-add"),
         (("dcfr",), {"delta": 1}, "dcfr has no constant 'delta': its constants are alpha, beta, gamma"),

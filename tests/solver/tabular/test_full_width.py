@@ -9,6 +9,7 @@ import pyspiel
 import pytest
 from nashfold.solver.regret import SCHEMES, make_scheme
 from nashfold.solver.tabular import FullWidth, Scorer, TabularGame
+from nashfold.solver.tabular.full_width import normalised
 from plain_cfr import PlainCFR
 from small_games import FACTS, GOOFSPIEL, reference_game, tabular
 
@@ -95,13 +96,20 @@ def test_the_other_order_is_the_discount_of_one_iteration_later():
     )
     np.testing.assert_allclose(later.average_policy(), plain.average_policy(game), atol=1e-9)
     assert np.abs(later.average_policy() - default.average_policy()).max() > 1e-3
-    # A scheme that does not discount has no order.
-    one, two = (
-        FullWidth(game, make_scheme("pcfr+", order=order)) for order in ("add-discount", "discount-add")
+    # "lcfr" is the default order of its discounts.
+    linear = {"alpha": 1, "beta": 1, "gamma": 1}
+    one, two, other = (
+        FullWidth(game, scheme)
+        for scheme in (
+            "lcfr",
+            make_scheme("dcfr", **linear),
+            make_scheme("dcfr", order="discount-add", **linear),
+        )
     )
-    one.run(12)
-    two.run(12)
+    for solver in (one, two, other):
+        solver.run(12)
     np.testing.assert_array_equal(one.regrets, two.regrets)
+    assert np.abs(one.average_policy() - other.average_policy()).max() > 1e-3
 
 
 # Exploitability in chips after so many iterations: by turns in the default order, by turns in the other, at
@@ -110,7 +118,7 @@ def test_the_other_order_is_the_discount_of_one_iteration_later():
 MEASURED = {
     "cfr": (1.182e-2, None, 4.45e-2),
     "cfr+": (2.572e-4, None, 6.89e-3),
-    "lcfr": (4.826e-3, 5.130e-3, None),
+    "lcfr": (4.826e-3, None, None),
     "dcfr": (1.435e-4, 2.122e-4, None),
     "pcfr+": (7.079e-4, None, 1.71e-3),
     "pdcfr+": (9.002e-4, 4.044e-4, None),
@@ -286,10 +294,43 @@ def test_a_state_goes_on_bit_for_bit(name, tmp_path):
     assert resumed.iterations == 60
     np.testing.assert_array_equal(resumed.average_policy(), whole.average_policy())
     np.testing.assert_array_equal(resumed.regrets, whole.regrets)
-    with pytest.raises(
-        ValueError, match="not a state of this solver: regrets is missing or of another shape"
-    ):
+    with pytest.raises(ValueError, match="the state is that of another game: regrets has another shape"):
         FullWidth(tabular("kuhn_poker"), scheme).restore(whole.state())
+
+
+def test_other_and_spoilt_states_are_refused_and_change_nothing():
+    game = tabular("kuhn_poker")
+    solver = FullWidth(game, "dcfr")
+    solver.run(5)
+    good = solver.state()
+    for other in (
+        FullWidth(game, "cfr+"),
+        FullWidth(game, make_scheme("dcfr", order="discount-add")),
+        FullWidth(game, make_scheme("dcfr", gamma=2.00000001)),
+        FullWidth(game, "dcfr", alternating=False),
+    ):
+        with pytest.raises(
+            ValueError, match=r"^the state is that of full-width CFR, scheme dcfr\(alpha"
+        ):
+            other.restore(good)
+    spoilt = [
+        ({key: value for key, value in good.items() if key != "iterations"}, "it has no 'iterations'"),
+        (
+            good | {"iterations": np.array([-1, 0])},
+            "its iterations must be two whole numbers, 0 or more",
+        ),
+        (good | {"iterations": np.array([1.5, 0])}, "its iterations must be two whole numbers"),
+        (good | {"iterations": np.array(5)}, "its iterations must be two whole numbers"),
+        (good | {"reach": good["reach"] * np.nan}, "reach must be finite numbers"),
+        (good | {"average": good["average"].astype(str)}, "average must be finite numbers"),
+    ]
+    solver.run(3)
+    before = solver.state()
+    for state, message in spoilt:
+        with pytest.raises(ValueError, match=message):
+            solver.restore(state)
+    for name, values in solver.state().items():
+        np.testing.assert_array_equal(values, before[name])
 
 
 def test_pieces_change_nothing(monkeypatch):
@@ -300,8 +341,9 @@ def test_pieces_change_nothing(monkeypatch):
     pieces.run(50)
     np.testing.assert_array_equal(pieces.average_policy(), whole.average_policy())
     np.testing.assert_array_equal(pieces.regrets, whole.regrets)
-    with pytest.raises(ValueError, match="must not be negative, got -1"):
-        whole.run(-1)
+    for iterations in (-1, np.inf, np.nan, 2.5, "10", None, True):
+        with pytest.raises(ValueError, match=r"iterations must be a whole number, 0 or more; got"):
+            whole.run(iterations)
 
 
 @pytest.mark.parametrize(("name", "scale"), [("cfr", 1), ("cfr+", 1), ("lcfr", 13), ("apdcfr+", 1)])
@@ -349,21 +391,87 @@ def test_a_start_from_a_policy_saves_the_first_iterations(name, after_20, after_
         assert found[1] * factor < found[0]
 
 
+@pytest.mark.parametrize("name", ["cfr+", "dcfr", "pdcfr+"])
+def test_a_policy_counts_with_the_weights_of_its_iterations(name):
+    """Regrets of a scheme with a floor start from 0 or more; the average goes on from those iterations."""
+    game = tabular("kuhn_poker")
+    before = FullWidth(game, "cfr")
+    before.run(20)
+    policy, scheme, scorer = before.average_policy(), make_scheme(name), Scorer(game)
+    solver = FullWidth(game, scheme, policy=policy, counted=7)
+    assert (solver.regrets >= 0).all() == scheme.weights(1).floor
+    weights = [scheme.weights(t).average_weight for t in range(1, 9)]
+    expected = sum(weights[:7]) * scorer.reach(policy)
+    expected += weights[7] * scorer.reach(solver.current_policy())
+    solver.run(1)
+    np.testing.assert_allclose(solver.average_policy(), normalised(game, expected), atol=1e-12)
+
+
+def test_large_powers_of_the_average_are_the_last_strategies():
+    game = tabular("kuhn_poker")
+    for gamma in (200, np.inf):
+        solver = FullWidth(game, make_scheme("dcfr", gamma=gamma))
+        solver.run(60)
+        played = solver.current_policy()
+        solver.run(1)
+        own = game.sequences[0]
+        gap = np.abs(solver.average_policy() - played)[own].max()
+        assert gap < (1e-15 if gamma == np.inf else 0.02)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        't "" 1 "" { 3, -3 }',
+        'c "" 1 "" { "l" 1/2 "r" 1/2 } 0\nt "" 1 "" { 1, -1 }\nt "" 2 "" { 5, -5 }',
+    ],
+)
+@pytest.mark.parametrize("merge", [True, False])
+def test_games_without_decisions_have_their_value(tree, merge):
+    game = TabularGame.from_openspiel(pyspiel.load_efg_game(f'EFG 2 R "still" {{ "a" "b" }}\n{tree}'))
+    solver = FullWidth(game, "cfr+", merge=merge)
+    solver.run(3)
+    FullWidth(game, "dcfr", policy=game.uniform_policy(), merge=merge).run(2)
+    average = solver.average_policy()
+    assert average.tolist() == [1, 1]
+    assert Scorer(game).expected_value(average) == 3
+    assert Scorer(game).nash_conv(average).nash_conv == 0
+
+
 def test_what_is_refused():
     game = tabular("kuhn_poker")
     zeros, uniform = np.zeros(game.num_sequences), game.uniform_policy()
+
+    def spoilt(values, number):
+        return [number, *values[1:]]
+
     for arguments, message in [
         ({"scheme": "fp"}, "unknown scheme 'fp'"),
         ({"scheme": "hs-dcfr"}, "needs its horizon"),
         ({"regrets": zeros, "policy": uniform}, "not from both"),
-        ({"regrets": zeros[1:]}, "regrets must be 26 numbers"),
-        ({"policy": uniform[1:]}, "a policy of this game has 26 numbers"),
+        (
+            {"regrets": zeros[1:]},
+            r"regrets of this game must be 26 finite numbers, .* the shape \(25,\)",
+        ),
+        ({"regrets": spoilt(zeros, np.nan)}, "26 finite numbers, one a sequence; got nan"),
+        ({"regrets": spoilt(zeros, -np.inf)}, "26 finite numbers, one a sequence; got -inf"),
+        ({"regrets": spoilt(zeros, "0")}, "26 finite numbers, one a sequence; got entries of type <U"),
+        ({"regrets": spoilt(zeros, None)}, "got entries of type object"),
+        ({"regrets": spoilt(zeros, [1, 2])}, r"got the shape \(\)"),
+        ({"policy": uniform[1:]}, "a policy of this game must be 26 finite numbers"),
+        ({"policy": uniform.astype(str)}, "got entries of type <U"),
         ({"policy": uniform * 2}, "add up to 1"),
-        ({"policy": uniform, "counted": 0}, "from a policy as 1 or more"),
-        ({"counted": 3}, "without either nothing is counted: got 3"),
+        ({"policy": uniform, "counted": 0}, "from a policy, must be a whole number, from 1 to 1000000"),
+        ({"policy": uniform, "counted": 2.5}, "from a policy, must be a whole number"),
+        ({"regrets": zeros, "counted": -1}, "counted must be a whole number, 0 or more; got -1"),
+        ({"counted": 3}, "without regrets or a policy to start from nothing is counted: got 3"),
+        ({"alternating": 0}, "alternating must be True or False, got 0"),
+        ({"alternating": "no"}, "alternating must be True or False, got 'no'"),
     ]:
         with pytest.raises(ValueError, match=message):
             FullWidth(game, **arguments)
+    listed = FullWidth(game, regrets=zeros.tolist(), counted=np.int64(2))
+    np.testing.assert_array_equal(listed.regrets, zeros)
 
 
 def test_compiled_code_knows_where_the_numbers_stand():

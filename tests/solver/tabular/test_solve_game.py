@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 
 import numpy as np
 import pyspiel
@@ -52,14 +53,33 @@ AFTER_400 = {
 }
 
 
+# And after 20 on Kuhn poker, where none is at rest yet and rounding does not matter.
+AFTER_20 = {
+    "cfr": 0.0813403955,
+    "cfr+": 0.0202179547,
+    "lcfr": 0.0217099997,
+    "dcfr": 0.0230412662,
+    "pcfr+": 0.00527918213,
+    "pdcfr+": 0.00367206568,
+    "apcfr+": 0.0025086918,
+    "sapcfr+": 0.00252869913,
+    "apdcfr+": 0.0186795143,
+    "hs-dcfr": 0.125410694,
+    "hs-pcfr+": 0.00960893886,
+}
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_scheme_solves_every_game(scheme):
     """Not worse than it was, but for a quarter and the last bits."""
     for game, expected in zip(GAMES, AFTER_400[scheme], strict=True):
         found = solve_game(tabular(game), scheme, iterations=400)
         assert -1e-14 < found.nash_conv < 1.25 * expected + 1e-11
-        assert found.nash_conv > 0.8 * expected - 1e-11
+        if expected > 1e-8:
+            assert found.nash_conv > 0.8 * expected
         assert found.scheme.horizon == (400 if scheme.startswith("hs-") else None)
+    early = solve_game(tabular("kuhn_poker"), scheme, iterations=20)
+    assert early.nash_conv == pytest.approx(AFTER_20[scheme], rel=1e-6)
 
 
 @pytest.mark.parametrize("sampling", ["external", "outcome", "chance", "average-strategy"])
@@ -94,22 +114,34 @@ def test_starts():
     theirs = pyspiel.CFRSolver(pyspiel.load_game("leduc_poker"))
     theirs.evaluate_and_update_policy()
     assert solve_game("leduc_poker", "cfr", 0, policy=theirs.average_policy()).iterations == 0
+    listed = solve_game("leduc_poker", "cfr", 20, policy=first.policy.probabilities.tolist())
+    assert listed.nash_conv == warm.nash_conv
     for sampling in (None, "external"):
-        start = solve_game("leduc_poker", "cfr", 0, sampling, regrets=first.solver.regrets)
+        start = solve_game("leduc_poker", "cfr", 0, sampling, regrets=first.solver.regrets.tolist())
         np.testing.assert_allclose(start.last_policy.probabilities, first.last_policy.probabilities)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"iterations": -1}, "iterations must not be negative, got -1"),
-        ({"check_every": 0}, "at least one iteration between them, got 0"),
+        ({"iterations": -1}, "iterations must be a whole number, 0 or more; got -1"),
+        ({"iterations": float("inf")}, "iterations must be a whole number, 0 or more; got inf"),
+        ({"iterations": "10"}, "iterations must be a whole number, 0 or more; got '10'"),
+        ({"iterations": None}, "iterations must be a whole number, 0 or more; got None"),
+        ({"check_every": 0}, "from one check to the next, must be a whole number, 1 or more; got 0"),
+        ({"check_every": 2.5}, "from one check to the next, must be a whole number"),
+        ({"max_nodes": None}, "max_nodes must be a whole number, 1 or more; got None"),
+        ({"max_nodes": float("nan")}, "max_nodes must be a whole number, 1 or more; got nan"),
+        ({"policy": {}}, "the policy has nothing for '0': give missing='uniform' to TabularPolicy"),
+        ({"policy": {"0": None}}, "the policy has nothing for '0'"),
+        ({"policy": {"zero": {0: 0.5, 1: 0.5}}}, "the policy has 'zero', which is no information state"),
+        ({"policy": "uniform"}, "one of OpenSpiel's or a dictionary, not str"),
         ({"scheme": "dcfr2"}, "unknown scheme 'dcfr2'"),
         ({"sampling": "robust"}, "unknown sampling 'robust'"),
-        ({"baseline": "infoset"}, "full-width CFR has no option 'baseline': choose from alternating"),
+        ({"baseline": "infoset"}, "no option 'baseline': choose from alternating, counted, merge$"),
         ({"sampling": "external", "merge": True}, "sampled CFR has no option 'merge': choose from baseline"),
         ({"sampling": "external", "policy": 1}, "starts from regrets, not from a policy"),
-        ({"max_nodes": 50}, "more than 50 nodes"),
+        ({"max_nodes": 50}, "more than 50 nodes, which need less than 0.1 GB"),
         ({"sampling": "external", "scheme": "pcfr+"}, "pcfr\\+"),
     ],
 )  # fmt: skip
@@ -122,3 +154,18 @@ def test_other_constants():
     found = solve_game("kuhn_poker", make_scheme("dcfr", gamma=5), 100)
     assert found.nash_conv != solve_game("kuhn_poker", "dcfr", 100).nash_conv
     assert found.nash_conv < 0.01
+
+
+@pytest.mark.parametrize("game", [None, 3, pyspiel.load_game("kuhn_poker").new_initial_state()])
+def test_what_is_no_game_is_refused(game):
+    with pytest.raises(ValueError, match=r"^a game is one of OpenSpiel's or its name, not "):
+        solve_game(game)
+
+
+def test_a_solution_is_told_in_one_line():
+    found = solve_game("kuhn_poker", "cfr+", 1000, "external")
+    assert re.fullmatch(
+        r"GameSolution\(kuhn_poker\(\), cfr\+\(delay=0\), external sampling, 1,000 iterations, "
+        r"NashConv [0-9.e-]+\)",
+        repr(found),
+    )

@@ -195,6 +195,30 @@ def test_limit_and_progress():
     assert told == sorted(told)
 
 
+def test_games_clearly_above_the_limit_are_refused_before_they_are_unrolled():
+    told = []
+    with pytest.raises(ValueError, match=r"^tic_tac_toe has about 5e\+05 nodes, which need 0.1 GB"):
+        TabularGame.from_openspiel("tic_tac_toe", max_nodes=100_000, progress=told.append)
+    assert told == []
+    # Playouts of this one differ a lot: a game that only may be too large is unrolled.
+    with pytest.raises(ValueError, match=r"more than 25,000 nodes"):
+        TabularGame.from_openspiel("liars_dice", max_nodes=25_000, progress=told.append)
+    assert told
+
+
+def test_names_that_openspiel_does_not_know(monkeypatch):
+    with pytest.raises(
+        ValueError, match=r"^OpenSpiel does not load 'no_game': Unknown game 'no_game'\.$"
+    ):
+        TabularGame.from_openspiel("no_game")
+    # Ours is registered by its module, which a name is enough to import.
+    imported = []
+    monkeypatch.setattr("nashfold.solver.tabular.game.importlib.import_module", imported.append)
+    for name in ("kuhn_poker", "python_holdem(rules=kuhn)"):
+        assert TabularGame.from_openspiel(name).num_infosets == 12
+    assert imported == ["nashfold.game.openspiel"]
+
+
 def test_the_estimate_is_right_on_average():
     game = pyspiel.load_game("leduc_poker")
     guesses = [estimate_nodes(game, playouts=20, seed=seed) for seed in range(60)]

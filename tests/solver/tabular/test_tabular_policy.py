@@ -152,6 +152,11 @@ def test_mistakes_are_named(kuhn):
         TabularPolicy.from_openspiel(kuhn, whole | {text: {7: 1.0}})
     with pytest.raises(ValueError, match="add up to 1"):
         TabularPolicy.from_openspiel(kuhn, whole | {text: {0: 0.4, 1: 0.5}})
+    for row in (np.array([0.5, 0.5]), "ab", 3, [("a", 1.0)]):
+        with pytest.raises(ValueError, match=r"^probabilities are a dictionary by action .* as at '0'$"):
+            TabularPolicy.from_openspiel(kuhn, whole | {text: row})
+    with pytest.raises(ValueError, match=r"the policy has '0 ', which is no information state of kuhn"):
+        TabularPolicy.from_openspiel(kuhn, whole | {"0 ": {0: 1.0}}, missing="uniform")
     with pytest.raises(ValueError, match="not ndarray"):
         TabularPolicy.from_openspiel(kuhn, kuhn.uniform_policy())
     with pytest.raises(ValueError, match="'uniform' or refused"):
@@ -171,3 +176,14 @@ def test_states_that_cannot_be_asked_are_named(kuhn, leduc):
     other = leduc.game.new_initial_state().child(0).child(1)
     with pytest.raises(ValueError, match="not an information state of kuhn"):
         policy.action_probabilities(other)
+
+
+def test_policies_of_another_game_are_named(kuhn, leduc):
+    solver = pyspiel.CFRSolver(leduc.game)
+    solver.evaluate_and_update_policy()
+    table = openspiel_policy.TabularPolicy(leduc.game)
+    for other in (table, table.to_dict(), solver.average_policy()):
+        with pytest.raises(
+            ValueError, match=r"the policy (is of another game|has '.*', which is no inf)"
+        ):
+            TabularPolicy.from_openspiel(kuhn, other)

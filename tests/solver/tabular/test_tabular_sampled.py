@@ -2,6 +2,7 @@
 
 import re
 from collections import ChainMap
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -139,12 +140,12 @@ def test_the_kernels_equal_a_plain_recursion(name, sampling, baseline):
 @pytest.mark.parametrize(
     "scheme", ["cfr+", "dcfr", make_scheme("dcfr", order="discount-add", alpha=0.5)]
 )
-@pytest.mark.parametrize("sampling", ["external", "chance"])
-def test_floors_and_discounts_equal_a_plain_recursion(scheme, sampling):
+@pytest.mark.parametrize(("sampling", "baseline"), COMBINATIONS)
+def test_floors_and_discounts_equal_a_plain_recursion(scheme, sampling, baseline):
     game, period, iterations = _game("kuhn_poker"), 3, 100
-    solver = Sampled(game, scheme, sampling, 2, period=period)
+    solver = Sampled(game, scheme, sampling, 2, baseline, period=period, learning_rate=0.3, **EAGER)
     solver.run(iterations)
-    plain = PlainSampler(game, sampling)
+    plain = PlainSampler(game, sampling, baseline, learning_rate=0.3, **EAGER)
 
     def discount(weights):
         for row in plain.regret:
@@ -438,14 +439,35 @@ def test_schemes_that_do_not_go_with_sampling_are_refused(name):
         ({"sampling": "public"}, "unknown sampling 'public': choose from external, outcome"),
         ({"baseline": "node"}, "unknown baseline 'node': choose from infoset, history, or None"),
         ({"sampling": "chance", "baseline": "infoset"}, "can only be 'history'"),
-        ({"seed": -1}, "a seed is a number from 0"),
+        ({"seed": -1}, r"a seed must be a whole number, from 0 to 9223372036854775807; got -1"),
+        ({"seed": 1.5}, "a seed must be a whole number"),
+        ({"seed": True}, "a seed must be a whole number"),
+        ({"seed": "a"}, "a seed must be a whole number"),
+        ({"seed": None}, "a seed must be a whole number"),
+        ({"exploration": "a"}, "exploration must be above 0 and at most 1, got 'a'"),
+        ({"tau": None}, "tau must be 0 or more and finite, got None"),
+        ({"period": 1.5}, "a period must be a whole number"),
+        ({"period": 2**70}, "a period must be a whole number, from 1 to 4611686018427387904"),
+        (
+            {"scheme": replace(make_scheme("cfr"), alternating=False)},
+            "simultaneous updates are for full",
+        ),
+        (
+            {"scheme": make_scheme("dcfr", gamma=40)},
+            "multiplies all averages .* with a gamma of 25 at most",
+        ),
+        ({"regrets": np.full(26, np.nan)}, "26 finite numbers, one a sequence; got nan"),
+        ({"regrets": ["1"] * 26}, "got entries of type <U1"),
         ({"exploration": 0.0}, "exploration must be above 0 and at most 1, got 0.0"),
         ({"epsilon": 1.5}, "epsilon must be above 0 and at most 1"),
         ({"learning_rate": float("nan")}, "learning_rate must be above 0"),
-        ({"tau": -1.0}, "tau must be 0 or more, got -1.0"),
+        ({"tau": -1.0}, "tau must be 0 or more and finite, got -1.0"),
         ({"beta": float("inf")}, "beta must be 0 or more"),
-        ({"period": 0}, "a period has at least one iteration, got 0"),
-        ({"regrets": np.zeros(3)}, r"regrets must have the shape \(26,\)"),
+        ({"period": 0}, "a period must be a whole number, from 1 to .*; got 0"),
+        (
+            {"regrets": np.zeros(3)},
+            r"regrets of this game must be 26 finite numbers, one a sequence; got the shape \(3,\)",
+        ),
     ],
 )
 def test_mistakes_are_named(options, message):
@@ -455,11 +477,17 @@ def test_mistakes_are_named(options, message):
 
 def test_other_states_are_refused():
     solver = Sampled(_game("kuhn_poker"))
-    with pytest.raises(ValueError, match="iterations must not be negative, got -1"):
-        solver.run(-1)
+    for iterations in (-1, np.inf, np.nan, 2.5, "10", None):
+        with pytest.raises(ValueError, match="iterations must be a whole number, 0 or more; got"):
+            solver.run(iterations)
     with pytest.raises(ValueError, match=r"seed 4, period 100.*the solver is external sampling"):
         solver.restore(Sampled(_game("kuhn_poker"), seed=4).state())
     with pytest.raises(ValueError, match="of another game: values has another shape"):
         solver.restore(Sampled(_game("leduc_poker")).state())
     with pytest.raises(ValueError, match="it has no 'settings'"):
         solver.restore({})
+    with pytest.raises(ValueError, match="values must be finite numbers"):
+        solver.restore(solver.state() | {"values": solver.state()["values"] + np.nan})
+    near = Sampled(_game("kuhn_poker"), exploration=0.6000001)
+    with pytest.raises(ValueError, match=r"parameters 0\.6, .*the solver is .*parameters 0\.6000001"):
+        near.restore(solver.state())

@@ -101,7 +101,7 @@ def test_best_responses_to_best_responses_stay_legal():
 def test_what_is_no_policy_is_refused():
     game = tabular("kuhn_poker")
     uniform = game.uniform_policy()
-    with pytest.raises(ValueError, match="has 26 numbers, one a sequence; got \\(25,\\)"):
+    with pytest.raises(ValueError, match=r"must be 26 finite numbers, one a sequence; got .*\(25,\)"):
         nash_conv(game, uniform[1:])
     for bad in (uniform * 0.9, np.where(game.sequence_infoset == 3, [[1.5], [-0.5]][0], uniform)):
         with pytest.raises(ValueError, match="0 or more and add up to 1: they do not at"):
@@ -112,5 +112,11 @@ def test_what_is_no_policy_is_refused():
         nash_conv(game, below)
     broken = uniform.copy()
     broken[1] = np.nan
-    with pytest.raises(ValueError, match="add up to 1"):
+    with pytest.raises(ValueError, match="26 finite numbers, one a sequence; got nan"):
         nash_conv(game, broken)
+    # What stands at the empty sequences is nobody's choice.
+    empty = np.where(game.sequence_infoset < 0, -1.0, uniform)
+    assert nash_conv(game, empty) == nash_conv(game, uniform)
+    for player in (-1, 2, 1.0, None):
+        with pytest.raises(ValueError, match="a player is 0 or 1, got"):
+            best_response(game, uniform, player)
