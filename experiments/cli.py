@@ -48,15 +48,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"nashfold: {error}", file=sys.stderr)
         return 2
-    except (MemoryError, OverflowError):
+    except MemoryError:
         print("nashfold: that takes more memory than there is: use smaller numbers", file=sys.stderr)
         return 2
+    except OverflowError as error:
+        print(f"nashfold: a number is too large: {error}", file=sys.stderr)
+        return 2
     except OSError as error:
-        print(f"nashfold: {error}", file=sys.stderr)
+        print(f"nashfold: {_os_error_in_words(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("nashfold: interrupted", file=sys.stderr)
         return 130
+
+
+def _os_error_in_words(error: OSError) -> str:
+    """Without the number that Python writes first."""
+    if not error.strerror:
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -22,6 +22,7 @@ from .solvers import OPTIONS, SOLVERS
 from .tree_size import TreeSize, storage_type, tree_size
 
 FIVE_MINUTES = Every(300.0)
+MAX_THREADS = 256  # more than machines have, and each takes memory
 _SCHEDULES = ("checkpoint_every", "snapshots_every", "check_every")
 #: Fields that may be given as a table of the keys of their class.
 _CLASSES: dict[str, Any] = {
@@ -50,7 +51,7 @@ class SolveConfig:
         iterations: iterations to do in all (None: until the time is over).
         time: seconds to solve in all (None: until the iterations are done).
         seed: everything random follows from it.
-        threads: solver threads; runs of one thread are reproducible bit for bit.
+        threads: solver threads, at most 256; runs of one thread are reproducible bit for bit.
         storage: of the numbers in tables, "float32" or "int16" (a little more than half the memory).
         averages: the rounds that keep an average, by number or name ("preflop"); None: all. The others are
             rebuilt from snapshots.
@@ -115,6 +116,7 @@ class SolveConfig:
             f"seed must be a whole number from 0 to 2**63 - 1, not {self.seed!r}",
         )
         need(is_whole(self.threads, 1), f"threads must be a positive number, not {self.threads!r}")
+        need(self.threads <= MAX_THREADS, f"threads must be at most {MAX_THREADS}, not {self.threads}")
         for key in _SCHEDULES:
             if getattr(self, key) is not None:
                 object.__setattr__(self, key, _every(getattr(self, key), key))
@@ -156,8 +158,12 @@ class SolveConfig:
 
     def _check_options(self) -> None:
         for key, kind in _CLASSES.items():
-            if isinstance(getattr(self, key), Mapping):
-                object.__setattr__(self, key, _of_class(kind, key, getattr(self, key)))
+            value = getattr(self, key)
+            if isinstance(value, Mapping):
+                object.__setattr__(self, key, _of_class(kind, key, value))
+            elif value is not None and not isinstance(value, kind):
+                keys = ", ".join(entry.name for entry in fields(kind))
+                raise ValueError(f"{key} must be a table [{key}] with the keys {keys}, not {value!r}")
         if self.averages is not None:
             object.__setattr__(self, "averages", _rounds(self.averages, self.rules.num_rounds))
         if not isinstance(self.memory_map, bool):

@@ -113,8 +113,9 @@ class Pruning:
 class Discounting:
     """When the scheme "dcfr" discounts: after each of the first iterations `every`, 2 `every`, ... `until`.
 
-    The k-th time regrets are multiplied by the scheme's factors of iteration k; averages are weighted by its
-    weight of the period that an iteration belongs to. Raises ValueError for numbers that are not positive.
+    The k-th time regrets are multiplied by the scheme's factors of iteration k, or of k + 1 where its order
+    is "discount-add"; averages are weighted by its weight of the period that an iteration belongs to. Raises
+    ValueError for numbers that are not positive.
     """
 
     every: int = 1_000_000
@@ -179,6 +180,12 @@ def check_combination(
         raise ValueError("average-strategy sampling needs the averages of all rounds")
 
 
+def check_averages_weighed(scheme: Scheme) -> None:
+    """ValueError for a scheme that multiplies the averages so far: samples visit few of them."""
+    if scheme.weights(2).average_decay != 1:
+        raise ValueError(f"{scheme} is too steep for sampling: choose a gamma of at most 25")
+
+
 def _one_of(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
@@ -224,6 +231,7 @@ class MonteCarlo:
         self.scheme, self.sampling = make_scheme(scheme), sampling
         keeps_all = len(tables.averages) == tree.rules.num_rounds
         check_combination(self.scheme.name, sampling, pruning, discounting, keeps_all)
+        check_averages_weighed(self.scheme)
         if not 0 < exploration <= 1:
             raise ValueError(f"exploration must be above 0 and at most 1, not {exploration:g}")
         abstraction.check_fits(tree.rules)
@@ -367,7 +375,9 @@ class MonteCarlo:
         done, every = self.tables.iterations, self.discounting.every
         if self.scheme.name != "dcfr" or done % every or done > self.discounting.until:
             return
-        factors = self.scheme.weights(done // every)
+        period = done // every
+        # To discount before a period adds its regrets is to do it now, by the factors of the next one.
+        factors = self.scheme.weights(period + self.scheme.weights(period).discount_first)
         scratch = np.empty(int(self.tree.num_actions.max()))
         for start, length, count, records in self._layouts:
             kernels.discount_regrets(

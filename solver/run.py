@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from time import perf_counter
 
 from ..abstraction.buckets import CardAbstraction
@@ -18,13 +19,15 @@ from ..abstraction.equity import Progress
 from ..abstraction.estimate import estimate_build
 from .betting_tree import BettingTree, betting_tree, check_nodes
 from .checks import Check, check
+from .compile_clock import CompileClock, compile_clock
 from .config import SolveConfig
 from .mccfr import MonteCarlo
-from .run_folder import RunFolder
+from .run_folder import RunFolder, full_disk_told
 from .schedule import Every
 from .snapshots import Snapshots
 from .solvers import SOLVERS, HoldemSolver
 from .strategy import Strategy
+from .tree_size import tree_size
 
 MEMORY_LIMIT = 16 << 30  # bytes of tables above which a run is refused
 
@@ -35,7 +38,7 @@ class SolveProgress:
 
     Attributes:
         iterations: done in all.
-        seconds: of solving in all, checks apart.
+        seconds: of solving in all, checks and compiling (`solver.compile_clock`) apart.
         check_seconds: of checking in all.
         seconds_left: estimate of the time to the end of the run, with its checks; infinite if unknown.
         touched_nodes: visited in this session.
@@ -99,35 +102,80 @@ def solve(
         resume: continue the run in `out` from its newest checkpoint.
         progress: called a few times a second.
         build_progress: called while the abstraction is built.
-        announce: called with a line that says how large it will be, before anything is built.
+        announce: called with a line that says how large it will be, before anything is built, and with one
+            when something has to be compiled first.
 
-    Raises ValueError for a configuration that makes no sense, a folder that is in the way, a checkpoint
-    of another run, or tables larger than the limit; nothing is overwritten then. SIGINT and
+    A finished run that is resumed is given back as it is; nothing is written.
+
+    Raises ValueError for a configuration that makes no sense, a folder that is in the way or that another
+    run is at work in, a checkpoint of another run, or tables larger than the limit or than the disk has room
+    for; nothing is overwritten then. OSError where something cannot be written, as on a full disk. SIGINT and
     SIGTERM end the run after the iterations at hand with a checkpoint and a KeyboardInterrupt (a second one
-    at once, without); a check that
-    is being made is broken off, and made when the run is resumed.
+    at once, without); a check that is being made is broken off, and made when the run is resumed.
     """
     if not isinstance(config, SolveConfig):
         config = SolveConfig.from_toml(config)
     folder = None if out is None else RunFolder(Path(out), config, resume)
-    check_nodes(config.rules, config.bets)
-    _check_memory(config)
-    if announce:
-        announce(size_in_words(config))
-    tree = betting_tree(config.rules, config.bets)
-    abstraction = build_abstraction(config.abstraction, build_progress)
     with ExitStack() as stack:
+        if folder and resume:
+            stack.enter_context(folder.held())
+            if (finished := _finished(config, folder, build_progress)) is not None:
+                return finished
+        check_nodes(config.rules, config.bets)
+        _check_memory(config)
+        if announce:
+            announce(size_in_words(config))
+        clock = stack.enter_context(compile_clock(announce))
+        tree = betting_tree(config.rules, config.bets)
+        abstraction = build_abstraction(config.abstraction, build_progress)
+        if config.memory_map:
+            _check_disk(config, abstraction, folder)
+        if folder and not resume:
+            stack.enter_context(folder.held())
+            folder.begin()
         work = folder.path if folder else Path(stack.enter_context(TemporaryDirectory()))
         mapped = work / "tables.npy" if config.memory_map else None
-        if folder and not resume:
-            folder.begin()
         if mapped:
             stack.callback(mapped.unlink, missing_ok=True)
         solver = SOLVERS[config.sampling].make(config, tree, abstraction, mapped)
-        driver = _Driver(config, tree, abstraction, solver, folder, work / "snapshots", progress)
+        driver = _Driver(config, tree, abstraction, solver, folder, work / "snapshots", progress, clock)
         with _deferred_interrupts() as driver.interrupted:
             driver.go()
         return driver.result()
+
+
+def _finished(config: SolveConfig, folder: RunFolder, build_progress: Progress | None) -> Run | None:
+    """The run of a folder with its strategy, if there is nothing left to do or to tidy up."""
+    header = folder.newest_header()
+    iterations, seconds = int(header.get("iterations", 0)), float(header.get("seconds", 0.0))
+    if not iterations or not _is_over(config, iterations, seconds):
+        return None
+    if (config.check_every is not None and header.get("check_is_due")) or not folder.is_tidy(iterations):
+        return None
+    try:
+        strategy = Strategy.load(folder.path / "strategy", build_progress)
+    except ValueError:  # killed before it was written, or damaged: it is made of the checkpoint again
+        return None
+    if strategy.name != _strategy_name(config, iterations):  # of an earlier end of the run
+        return None
+    return Run(
+        config,
+        strategy,
+        iterations,
+        seconds,
+        folder.path,
+        float(header.get("check_seconds", 0.0)),
+        unit=SOLVERS[config.sampling].unit,
+    )
+
+
+def _is_over(config: SolveConfig, iterations: int, seconds: float) -> bool:
+    by_time = config.time is not None and seconds >= config.time
+    return by_time or (config.iterations is not None and iterations >= config.iterations)
+
+
+def _strategy_name(config: SolveConfig, iterations: int) -> str:
+    return f"{config.rules.name} {config.scheme} {iterations:,} iterations"
 
 
 def _check_memory(config: SolveConfig) -> None:
@@ -139,6 +187,25 @@ def _check_memory(config: SolveConfig) -> None:
         raise ValueError(
             f"the tables would take {taken / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB: "
             + " or ".join(ways)
+        )
+
+
+def _check_disk(config: SolveConfig, abstraction: CardAbstraction, folder: RunFolder | None) -> None:
+    """ValueError where mapped tables and their checkpoints do not fit on the disk."""
+    size = tree_size(config.rules, config.bets, abstraction.num_buckets)
+    taken = sum(SOLVERS[config.sampling].memory(config, size).values())
+    place = folder.path.absolute() if folder else Path(gettempdir())
+    leftover = place / "tables.npy"  # of a killed run: it is made anew in its own place
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free + (leftover.stat().st_size if leftover.is_file() else 0)
+    # A new checkpoint is written before the last one goes; a run that is resumed has one already.
+    copies = 1 if folder is None else 2 if folder.resume else 3
+    if taken * copies > free:
+        checkpoints = f"and {copies - 1} checkpoint{'s' * (copies > 2)} of that size " * (copies > 1)
+        raise ValueError(
+            f"{folder.path if folder else place}: tables of {_mebibytes(taken)} {checkpoints}do not fit "
+            f"on the disk, which has {_mebibytes(free)} free: free some space or choose another folder"
         )
 
 
@@ -181,9 +248,10 @@ class _Driver:
         folder: RunFolder | None,
         snapshots: Path,
         progress: Callable[[SolveProgress], None] | None,
+        clock: CompileClock,
     ):
         self.config, self.tree, self.abstraction = config, tree, abstraction
-        self.solver, self.folder, self.progress = solver, folder, progress
+        self.solver, self.folder, self.progress, self._clock = solver, folder, progress, clock
         header = folder.load(solver) if folder else {}
         self.seconds = self._seconds_before = float(header.get("seconds", 0.0))
         self.check_seconds = float(header.get("check_seconds", 0.0))
@@ -196,16 +264,17 @@ class _Driver:
             self._snapshots = Snapshots(snapshots, config.rebuilt_rounds, solver.average_weight)
         if folder and folder.resume:
             folder.take_back(solver.iterations)
-            folder.begin()
+            if not self._is_over():  # else it stays the run that it was
+                folder.begin()
 
     def go(self) -> None:
         """Solve until the run is over; KeyboardInterrupt, with a checkpoint, after a signal."""
         self._check_if_due()
         while not self._is_over() and not self.interrupted:
             before = self._state()
-            began = perf_counter()
+            began, compiled = perf_counter(), self._clock.seconds
             self.solver.run(self._step())
-            self.seconds += perf_counter() - began
+            self.seconds += max(perf_counter() - began - (self._clock.seconds - compiled), 0.0)
             self._report()
             self._happen(before)
         if self.interrupted:
@@ -223,9 +292,7 @@ class _Driver:
         return self.solver.iterations, self.seconds
 
     def _is_over(self) -> bool:
-        config = self.config
-        by_time = config.time is not None and self.seconds >= config.time
-        return by_time or (config.iterations is not None and self.solver.iterations >= config.iterations)
+        return _is_over(self.config, *self._state())
 
     def _step(self) -> int:
         """Iterations until the next thing happens that happens by iterations, at most a chunk."""
@@ -244,7 +311,8 @@ class _Driver:
             return every is not None and every.passed(before, self._state())
 
         if self._snapshots and is_due(self.config.snapshots_every):
-            self._snapshots.take(self.solver.iterations, self.solver.current_strategy())
+            with full_disk_told(self._snapshots.folder):
+                self._snapshots.take(self.solver.iterations, self.solver.current_strategy())
             if self.folder:
                 iterations, seconds = self._state()
                 record = {"iterations": iterations, "seconds": round(seconds, 3)}
@@ -336,14 +404,16 @@ class _Driver:
             "iterations": self.solver.iterations,
             "seconds": round(self.seconds, 3),
             "check_seconds": round(self.check_seconds, 3),
-            "iterations_per_second": round((self.solver.iterations - self._begun_at) / here, 1),
-            "nodes_per_second": round(self.solver.touched_nodes / here, 1),
+            "iterations_per_second": round((self.solver.iterations - self._begun_at) / here, 1)
+            if here
+            else 0.0,
+            "nodes_per_second": round(self.solver.touched_nodes / here, 1) if here else 0.0,
         }
         self.folder.save(self.solver, header, record)
 
     def strategy(self) -> Strategy:
         """The average strategy so far."""
-        name = f"{self.config.rules.name} {self.config.scheme} {self.solver.iterations:,} iterations"
+        name = _strategy_name(self.config, self.solver.iterations)
         if self._snapshots is None:
             tables = self.solver.average_strategy()
         else:
@@ -355,7 +425,8 @@ class _Driver:
         """The run when it is over; its folder gets the strategy."""
         strategy = self.strategy()
         if self.folder:
-            strategy.save(self.folder.path / "strategy")
+            with full_disk_told(self.folder.path / "strategy"):
+                strategy.save(self.folder.path / "strategy")
         here = self.seconds - self._seconds_before
         nodes = self.solver.touched_nodes
         return Run(

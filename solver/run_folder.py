@@ -8,6 +8,7 @@
     strategy/       the average strategy, when the run is over
     figures/
     tables.npy      the tables at work, where they are mapped from a file; worth nothing afterwards
+    lock            held while a run is at work; the system lets go of it when a run is killed
 
 Checkpoints are written beside the old ones, synced and renamed; a line of metrics is written before the
 checkpoint that it is of. Whatever a killed run left beyond its newest checkpoint is taken back when it is
@@ -16,13 +17,18 @@ resumed, so that its metrics and snapshots are those of a run that was never kil
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from .config import SolveConfig
 from .solvers import HoldemSolver
@@ -46,15 +52,56 @@ class RunFolder:
         self._checkpoints, self._snapshots = path / "checkpoints", path / "snapshots"
         if resume and not (path / "config.toml").is_file():
             raise ValueError(f"{path} holds no run to resume: solve without --resume starts one")
-        if not resume and path.exists() and not (path.is_dir() and _is_empty(path)):
-            raise ValueError(
-                f"{path} is in the way: choose another folder, or --resume to go on with its run"
-            )
-        self._newest: Path | None = None
         if resume:
             self._check_same(SolveConfig.from_toml(path / "config.toml").identity())
-            names = sorted(entry.name for entry in self._checkpoints.glob("[0-9]*"))
-            self._newest = self._checkpoints / names[-1] if names else None
+        else:
+            self._check_free()
+
+    def _check_free(self) -> None:
+        if self.path.exists() and not (self.path.is_dir() and _is_empty(self.path)):
+            raise ValueError(
+                f"{self.path} is in the way: choose another folder, or --resume to go on with its run"
+            )
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other runs out of the folder, which is made where there is none.
+
+        Raises ValueError where another run is at work in it. What cannot be written to needs no lock.
+        """
+        if not self.resume:
+            self.path.mkdir(parents=True, exist_ok=True)
+        elif not os.access(self.path, os.W_OK):
+            yield
+            return
+        lock = FileLock(self.path / "lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise ValueError(
+                f"{self.path}: another run is at work in this folder: wait for its end or choose another one"
+            ) from None
+        try:
+            if not self.resume:
+                self._check_free()  # again: nobody else has begun a run there meanwhile
+            yield
+        finally:
+            lock.release()
+
+    @property
+    def _newest(self) -> Path | None:
+        """The newest checkpoint of a run to be resumed."""
+        names = sorted(entry.name for entry in self._checkpoints.glob("[0-9]*")) if self.resume else []
+        return self._checkpoints / names[-1] if names else None
+
+    def newest_header(self) -> dict[str, Any]:
+        """What the newest checkpoint says of itself, unchecked; {} where there is none."""
+        newest = self._newest
+        try:
+            found = {} if newest is None else json.loads((newest / "header.json").read_text("utf-8"))
+        except (OSError, ValueError):  # `load` says what is wrong with it
+            return {}
+        return found if isinstance(found, dict) else {}
 
     def _check_same(self, started_as: dict[str, Any]) -> None:
         wanted = self.config.identity()
@@ -68,7 +115,8 @@ class RunFolder:
 
     def load(self, solver: HoldemSolver) -> dict[str, Any]:
         """Go on from the newest checkpoint: its header, or {} where there is none."""
-        return {} if self._newest is None else solver.load(self._newest, self.config.identity())
+        newest = self._newest
+        return {} if newest is None else solver.load(newest, self.config.identity())
 
     def begin(self) -> None:
         """Make the folder, or write down with what it goes on."""
@@ -84,50 +132,75 @@ class RunFolder:
     def take_back(self, iterations: int) -> None:
         """Take back what a killed run did beyond its checkpoint of so many iterations."""
         self._clear_unfinished()
+        kept = self._kept_metrics(iterations)
+        if kept != self._metrics_text():
+            self._write("metrics.jsonl", kept)
+        for path in self._later_snapshots(iterations):
+            shutil.rmtree(path)
+
+    def is_tidy(self, iterations: int) -> bool:
+        """Whether there is nothing to take back beyond a checkpoint of so many iterations."""
+        leftovers = [*self._unfinished(), *self._later_snapshots(iterations)]
+        if leftovers or (self.path / "tables.npy").exists():
+            return False
+        return self._kept_metrics(iterations) == self._metrics_text()
+
+    def _kept_metrics(self, iterations: int) -> str:
+        """Metrics as far as a checkpoint, each record once."""
         kept: dict[tuple[str, int], str] = {}
         for record in self.metrics():
             if record.get("iterations", 0) <= iterations:
                 name = record.get("event", ""), record.get("iterations", 0)
                 kept.setdefault(name, json.dumps(record) + "\n")
-        self._write("metrics.jsonl", "".join(kept.values()))
-        for path in self._snapshots.glob("[0-9]*"):
-            if int(path.name) > iterations:
-                shutil.rmtree(path)
+        return "".join(kept.values())
+
+    def _metrics_text(self) -> str | None:
+        path = self.path / "metrics.jsonl"
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+
+    def _later_snapshots(self, iterations: int) -> list[Path]:
+        return [path for path in self._snapshots.glob("[0-9]*") if int(path.name) > iterations]
+
+    def _unfinished(self) -> list[Path]:
+        """What was half-written when a run was killed."""
+        folders = (self.path, self._checkpoints, self._snapshots)
+        return [
+            path for folder in folders for end in ("new", "old") for path in folder.glob(f".*.{end}")
+        ]
 
     def _clear_unfinished(self) -> None:
-        """Remove what was half-written when a run was killed."""
-        for folder in (self.path, self._checkpoints, self._snapshots):
-            for path in (*folder.glob(".*.new"), *folder.glob(".*.old")):
-                if path.is_dir():
-                    shutil.rmtree(path, ignore_errors=True)
-                else:
-                    path.unlink(missing_ok=True)
+        for path in self._unfinished():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
     def _write(self, name: str, text: str) -> None:
         """Write a file beside its old version and rename it into place."""
         fresh = self.path / f".{name}.new"
-        with open(fresh, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, self.path / name)
+        with full_disk_told(self.path / name):
+            with open(fresh, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(fresh, self.path / name)
 
     def metrics(self) -> list[dict[str, Any]]:
         """The records of metrics.jsonl; a line that was not finished is left out."""
-        path, found = self.path / "metrics.jsonl", []
-        if path.is_file():
-            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-                try:
-                    record = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(record, dict):
-                    found.append(record)
+        found = []
+        for line in (self._metrics_text() or "").splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict):
+                found.append(record)
         return found
 
     def note(self, record: dict[str, Any]) -> None:
         """Add a line to metrics.jsonl."""
-        with open(self.path / "metrics.jsonl", "a", encoding="utf-8") as file:
+        path = self.path / "metrics.jsonl"
+        with full_disk_told(path), open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -146,15 +219,35 @@ class RunFolder:
         if path.exists():
             return
         self.note(record)
-        solver.save(path, {**self.config.identity(), **header})
+        try:
+            with full_disk_told(path):
+                solver.save(path, {**self.config.identity(), **header})
+        except OSError:
+            self._clear_unfinished()  # room for others; the last checkpoint is whole
+            raise
         for other in self._checkpoints.iterdir():
             if other != path:
                 shutil.rmtree(other, ignore_errors=True)
 
 
 def _is_empty(folder: Path) -> bool:
-    """Whether there is nothing, or the first thing that a run writes, not yet whole."""
-    return all(entry.name == ".config.toml.new" for entry in folder.iterdir())
+    """Whether there is nothing, or the first things that a run writes, not yet whole."""
+    return all(entry.name in (".config.toml.new", "lock") for entry in folder.iterdir())
+
+
+@contextmanager
+def full_disk_told(path: Path) -> Iterator[None]:
+    """Turn the errors of a full disk into an OSError that says so, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        # NumPy tells of a short write in words alone: "5688 requested and 3040 written".
+        is_short = error.errno is None and "requested and" in str(error)
+        if not is_short and error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise OSError(
+            errno.ENOSPC, "the disk is full: free some space, then go on with --resume", str(path)
+        ) from error
 
 
 def _difference(key: str, first: Any, second: Any) -> str:

@@ -43,7 +43,7 @@ class Snapshots:
         return sorted(int(path.name) for path in self.folder.glob("[0-9]*"))
 
     def means(self, current: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
-        """Mean strategies by round, float32 [bucket, slot].
+        """Mean strategies by round, float32 [bucket, slot]; the plain mean where no weight is above 0.
 
         Args:
             current: the current strategy, which is taken where no snapshot was.
@@ -52,6 +52,8 @@ class Snapshots:
         if not taken:
             return {index: current[index] for index in self.rounds}
         weights = np.array([self.weight(iterations) for iterations in taken])
+        if not weights.any():  # all of them before the delay of cfr+: they count the same
+            weights[:] = 1.0
         found = {index: np.zeros(current[index].shape, np.float32) for index in self.rounds}
         for iterations, share in zip(taken, weights / weights.sum(), strict=True):
             _, arrays = load_arrays(self.folder / f"{iterations:015d}", "snapshot")

@@ -15,7 +15,7 @@ from ..abstraction.buckets import CardAbstraction
 from ..game.rules import Rules
 from .betting_tree import MAX_NODES, BettingTree, betting_tree
 from .lanes import LANES
-from .mccfr import SCHEMES_OF, MonteCarlo, check_combination
+from .mccfr import SCHEMES_OF, MonteCarlo, check_averages_weighed, check_combination
 from .public_tree import check_walkable
 from .regret import SCHEMES, make_scheme
 from .round_plan import TRAIN, round_plans
@@ -82,6 +82,7 @@ class SolverKind:
         memory: from the configuration and the size of the tree: bytes by what they are for.
         options: those fields of OPTIONS that it has.
         check: raises ValueError for choices that do not go together.
+        unit: what its solver counts, see `HoldemSolver`.
     """
 
     make: Callable[[SolveConfig, BettingTree, CardAbstraction, Path | None], HoldemSolver]
@@ -89,6 +90,7 @@ class SolverKind:
     memory: Callable[[SolveConfig, TreeSize], dict[str, int]]
     options: tuple[str, ...]
     check: Callable[[SolveConfig], None]
+    unit: str
 
 
 #: Fields of `SolveConfig` that only some solvers have.
@@ -129,6 +131,7 @@ def _monte_carlo_memory(config: SolveConfig, size: TreeSize) -> dict[str, int]:
 def _check_monte_carlo(config: SolveConfig) -> None:
     keeps_all = config.averages is None or len(config.averages) == config.rules.num_rounds
     check_combination(config.scheme, config.sampling, config.pruning, config.discounting, keeps_all)
+    check_averages_weighed(config.weighting())
 
 
 def _monte_carlo_kind(sampling: str) -> SolverKind:
@@ -139,7 +142,9 @@ def _monte_carlo_kind(sampling: str) -> SolverKind:
     }
     options = ("storage", "averages", "memory_map", "discounting", *own.get(sampling, ()))
     schemes = SCHEMES_OF[sampling]
-    return SolverKind(_monte_carlo, schemes, _monte_carlo_memory, options, _check_monte_carlo)
+    return SolverKind(
+        _monte_carlo, schemes, _monte_carlo_memory, options, _check_monte_carlo, MonteCarlo.unit
+    )
 
 
 def _vector(
@@ -213,7 +218,8 @@ def _vector_kind(sampling: str) -> SolverKind:
         scheme = make_scheme(name, horizon=1)
         if not (scheme.adaptive or (sampling != "none" and (scheme.sweeps or scheme.predictive))):
             schemes.append(name)
-    return SolverKind(_vector, tuple(schemes), _vector_memory, ("best_response_from",), _check_vector)
+    options = ("best_response_from",)
+    return SolverKind(_vector, tuple(schemes), _vector_memory, options, _check_vector, VectorCFR.unit)
 
 
 #: The kinds by the names that `sampling` has in a configuration.

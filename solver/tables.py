@@ -10,6 +10,8 @@ Numbers are float32, or int16 with a binary exponent for the regrets and one for
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,8 +33,8 @@ class Tables:
         num_buckets: buckets by round.
         storage: "float32" or "int16".
         averages: the rounds that keep an average; None: all of them.
-        path: a file to hold the values, for tables larger than memory: a .npy that is made anew, takes room
-            on disk only where it is written, and may be deleted afterwards. A checkpoint is a full copy
+        path: a file to hold the values, for tables larger than memory: a .npy that is made anew, with all of
+            its room on disk reserved, and may be deleted afterwards. A checkpoint is a full copy
             beside it; while one is written, the old one is still there. None: in memory.
 
     Attributes:
@@ -42,7 +44,8 @@ class Tables:
         record: int32 [node]: where in its row the regrets of a decision node begin.
         iterations: iterations done so far.
 
-    Raises ValueError for an unknown storage or round, and where `path` cannot be written.
+    Raises ValueError for an unknown storage or round, and where `path` cannot be written or
+    the disk has no room for it.
     """
 
     def __init__(
@@ -188,6 +191,25 @@ def _empty(size: int, dtype: np.dtype, path: str | Path | None) -> np.ndarray:
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         mapped = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(size,))
+        _reserve(Path(path))
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            Path(path).unlink(missing_ok=True)
+            raise ValueError(
+                f"{path}: the disk has no room for tables of {size * dtype.itemsize / 2**20:,.1f} MiB: "
+                "free some space or choose another folder"
+            ) from None
         raise ValueError(f"the tables cannot be kept in {path}: {error.strerror or error}") from None
     return np.asarray(mapped)  # a plain array: one type for compiled code
+
+
+def _reserve(path: Path) -> None:
+    """Take the room of a sparse file on disk now: to run out of it later ends the process without a word."""
+    if not hasattr(os, "posix_fallocate"):  # macOS and Windows
+        return
+    with open(path, "r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):  # some file systems
+                raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from filelock import FileLock
 from nashfold.abstraction.build import build_abstraction
 from nashfold.abstraction.config import AbstractionConfig
 from nashfold.experiments.cli import main
@@ -226,6 +228,7 @@ def test_solve_makes_a_run_folder(here, json_of, finished):
         "checkpoints",
         "strategy",
         "figures",
+        "lock",
     }
     metrics = [json.loads(line) for line in (here / "run" / "metrics.jsonl").read_text().splitlines()]
     assert metrics[-1]["iterations"] == 20_000
@@ -256,6 +259,31 @@ def test_a_strategy_of_a_run_can_be_opened(finished):
     probabilities = strategy.probabilities(hand)
     assert set(probabilities) == {str(action) for action in hand.legal_actions()}
     assert sum(probabilities.values()) == pytest.approx(1)
+
+
+def test_a_folder_that_another_run_is_at_work_in_is_refused(here, refused, json_of, finished):
+    with FileLock(finished / "lock"):
+        error = refused("solve", finished / "config.toml", "--out", finished, "--resume")
+    assert "another run is at work in this folder" in error
+    assert (
+        json_of("solve", finished / "config.toml", "--out", finished, "--resume")["iterations"] == 20_000
+    )
+
+
+def test_errors_of_the_system_are_told_without_their_number(refused, monkeypatch):
+    for error, message in (
+        (OSError(errno.EROFS, "Read-only file system", "run/lock"), "run/lock: Read-only file system"),
+        (OSError("odd"), "odd"),
+        (OSError(errno.EPIPE, "Broken pipe"), "Broken pipe"),
+        (OverflowError("int too big"), "a number is too large: int too big"),
+        (MemoryError(), "that takes more memory than there is: use smaller numbers"),
+    ):
+
+        def fail(*_, error=error):
+            raise error
+
+        monkeypatch.setattr("nashfold.experiments.cli.preset", fail)
+        assert refused("games", "kuhn") == f"nashfold: {message}\n"
 
 
 def test_an_existing_folder_is_not_overwritten(here, refused, json_of):

@@ -262,6 +262,19 @@ def test_a_configuration_file(tmp_path):
             r"unknown key 'rows' in \[tables\]: it has storage = \"int16\"",
         ),
         ("1000", "1000\n[pruning]\nfloor = -3", r"\[pruning\] needs the key threshold"),
+        ("1000", "1000\npruning = true", r"must be a table \[pruning\] with the keys threshold, floor"),
+        ("1000", '1000\ndiscounting = "x"', r"must be a table \[discounting\] .*, not 'x'"),
+        (
+            "1000",
+            "1000\naverage_sampling = 3",
+            r"must be a table \[average_sampling\] with the keys eps",
+        ),
+        ("1000", "1000\nthreads = 257", "threads must be at most 256, not 257"),
+        (
+            "1000",
+            '1000\nscheme = {name = "dcfr", gamma = 30}',
+            r"gamma=30\) is too steep for sampling: choose a gamma of at most 25",
+        ),
         ("1000", "1000\n[pruning]\nthreshold = -3\nwhen = 2", r"unknown key 'when' in \[pruning\]"),
         ("1000", '1000\n[pruning]\nthreshold = "low"', "pruning.threshold must be a number, not 'low'"),
         ("1000", "1000\n[pruning]\nthreshold = 3", "pruning.threshold must be below 0"),
@@ -284,3 +297,8 @@ def test_a_bad_configuration_says_what_is_wrong(tmp_path, old, new, message):
 def test_an_abstraction_of_another_game_is_refused():
     with pytest.raises(ValueError, match="does not fit flop-limit"):
         SolveConfig(preset("flop-limit"), percentile_config(SHORT, 6), iterations=10)
+
+
+def test_a_list_is_no_pruning():
+    with pytest.raises(ValueError, match=r"pruning must be a table \[pruning\] .*, not \[1\]"):
+        replace(CONFIG, pruning=[1])

@@ -226,6 +226,23 @@ def test_discounting_weighs_periods_as_dcfr_weighs_iterations():
     assert weights == [1, 1, 4, 9, 16, 16]
 
 
+def test_discounting_knows_both_orders():
+    """After the first period regrets are multiplied by d(1), or, to be discounted first, by d(2)."""
+    found = {}
+    for order in ("add-discount", "discount-add"):
+        scheme = make_scheme("dcfr", alpha=1.5, beta=-1.0, order=order)
+        solver = _solver(scheme=scheme, discounting=Discounting(2_000, 4_000), seed=1)
+        solver.run(2_000)
+        found[order] = solver.tables.cumulative(0)
+    late, early = found["add-discount"], found["discount-add"]
+    one, two = make_scheme("dcfr", beta=-1.0).weights(1), make_scheme("dcfr", beta=-1.0).weights(2)
+    assert (late > 0).any()
+    assert (late < 0).any()
+    factor = np.where(late > 0, two.positive / one.positive, two.negative / one.negative)
+    np.testing.assert_allclose(early, late * factor, rtol=1e-5)
+    assert abs(two.positive / one.positive - 1) > 0.4
+
+
 def test_what_does_not_go_together_is_refused():
     for sampling, schemes in SCHEMES_OF.items():
         for scheme in schemes:
@@ -237,6 +254,7 @@ def test_what_does_not_go_together_is_refused():
         ("pruning goes with external", {"pruning": Pruning(-1), "sampling": "chance"}),
         (r"cfr\+ has no negative regrets", {"pruning": Pruning(-1), "scheme": "cfr+"}),
         ("is the scheme dcfr, not lcfr", {"discounting": Discounting()}),
+        ("too steep for sampling", {"scheme": make_scheme("dcfr", gamma=30)}),
         ("exploration must be above 0", {"exploration": 0.0}),
         ("needs the averages of all rounds", {"sampling": "average-strategy", "averages": [0]}),
         ("unknown storage 'float16': choose float32 or int16", {"storage": "float16"}),

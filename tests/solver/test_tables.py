@@ -1,3 +1,5 @@
+import errno
+
 import numpy as np
 import pytest
 from nashfold.game import preset
@@ -107,12 +109,12 @@ def test_the_current_strategy_matches_positive_regrets():
 
 
 @pytest.mark.parametrize("storage", ["float32", "int16"])
-def test_mapped_tables_are_a_sparse_file_with_the_same_values(tmp_path, storage):
+def test_mapped_tables_have_their_room_and_the_same_values(tmp_path, storage):
     buckets = [36, 3000, 5000]
     path = tmp_path / "run" / "tables.npy"
     mapped, plain = Tables(TREE, buckets, storage, path=path), Tables(TREE, buckets, storage)
     assert path.stat().st_size >= mapped.values.nbytes == plain.values.nbytes > 5_000_000
-    assert path.stat().st_blocks * 512 < 1_000_000  # nothing is written yet
+    assert path.stat().st_blocks * 512 >= mapped.values.nbytes  # reserved, so that it cannot run out
     for name, tables in (("mapped", mapped), ("plain", plain)):
         tables.values[1000:2000] = 7
         tables.iterations = 3
@@ -164,3 +166,15 @@ def test_checkpoints_come_back_whole_or_not_at_all(tmp_path):
         Tables(TREE, BUCKETS).load(path, header)
     with pytest.raises(ValueError, match="there is no such folder"):
         Tables(TREE, BUCKETS).load(tmp_path / "nowhere", header)
+
+
+def test_a_full_disk_is_told_before_anything_is_mapped(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full, raising=False)
+    with pytest.raises(
+        ValueError, match=r"tables\.npy: the disk has no room for tables of .* MiB: free"
+    ):
+        Tables(TREE, BUCKETS, path=tmp_path / "tables.npy")
+    assert not list(tmp_path.iterdir())
