@@ -12,7 +12,7 @@ from numba.core.event import Listener, install_listener
 COMPILING = "compiling what this machine has not run before: once, later runs find it in a cache"
 
 
-class CompileClock(Listener):  # type: ignore[misc]  # numba has no types
+class CompileClock(Listener):
     """Adds up the time that Numba compiles while it is listened to; loading from its cache is not counted.
 
     Numba compiles under a lock, so that the times of several threads do not overlap; what other threads
