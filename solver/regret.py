@@ -190,7 +190,8 @@ def make_scheme(
 
 def _constant(name: str, key: str, value: Any) -> float:
     """A constant as a number in its range. Raises ValueError for others."""
-    if isinstance(value, bool) or not isinstance(value, Real) or value != value:
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or value != value:
         raise ValueError(f"constant {key} of {name} must be a number, got {value!r}")
     low, high = _RANGES.get((name, key), (-math.inf, math.inf))
     if not low <= value <= high:
@@ -207,7 +208,7 @@ def _short(value: float) -> str:
     return text if float(text) == value else repr(value)
 
 
-def _averaging(t: int, gamma: float) -> dict[str, float]:
+def _averaging(t: int, gamma: float) -> dict[str, Any]:
     """Averages weighted by t^gamma. Where such powers would leave the floats, the average so far is
     multiplied by the ratio of two of them instead, which is the same up to a common factor.
     """
