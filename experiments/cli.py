@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..game.match import play_match
 from ..game.presets import PRESETS, preset, preset_readings
@@ -23,6 +23,9 @@ from .play import add_play_options, run_play
 from .progress import counting_bar
 from .solve import add_solve_options, run_solve
 from .study import add_study_options, run_study_command
+
+if TYPE_CHECKING:
+    from ..solver.scoring.best_response import Exploitability
 
 
 class _Parser(argparse.ArgumentParser):
@@ -102,7 +105,12 @@ def _parser() -> argparse.ArgumentParser:
         help="of the responder: every legal bet where its tree fits into memory, or the strategy's own",
     )
     add_translation_option(sub)
-    sub.add_argument("--method", default="best-response", metavar="best-response|local-best-response")
+    sub.add_argument(
+        "--method",
+        default="best-response",
+        metavar="best-response|local-best-response|abstract",
+        help="abstract: a responder who sees buckets, in games of few boards",
+    )
     sub.add_argument("--seed", type=int, default=0, metavar="S")
     sub.add_argument("--threads", type=int, metavar="N")
     sub.add_argument("--cluster", metavar="ADDRESS")
@@ -161,8 +169,11 @@ def _score(options: argparse.Namespace) -> Any:
     from ..solver.scoring.best_response import best_response
     from ..solver.strategy import open_strategy
 
+    if options.method == "abstract":
+        return _score_in_buckets(options)
     if options.method != "best-response":
-        known = "best-response" if options.method != "local-best-response" else "best-response so far"
+        known = "best-response or abstract"
+        known += " so far" * (options.method == "local-best-response")
         raise ValueError(f"method {options.method} is not available: use {known}")
     if options.cluster is not None:
         raise ValueError("--cluster is not available yet: score on this machine with --flops N")
@@ -180,6 +191,19 @@ def _score(options: argparse.Namespace) -> Any:
             progress=progress,
             bets=options.bets,
         )
+    return _scored(options, result)
+
+
+def _score_in_buckets(options: argparse.Namespace) -> Any:
+    from ..solver.scoring.abstract_response import abstract_best_response
+    from ..solver.strategy import open_strategy
+
+    return _scored(
+        options, abstract_best_response(open_strategy(options.strategy, given_rules(options)))
+    )
+
+
+def _scored(options: argparse.Namespace, result: Exploitability) -> dict[str, Any]:
     if not options.json:
         print(f"{result.strategy}: {result}")
         print("best response as player 0 (big blind), as player 1 (button): "

@@ -17,6 +17,7 @@ from .config_file import read_keys, write_keys
 from .mccfr import AverageSampling, Discounting, Pruning
 from .regret import Scheme, make_scheme
 from .schedule import Every
+from .scoring.abstract_response import check_few_boards
 from .scoring.sampling import MAX_FLOPS
 from .solvers import OPTIONS, SOLVERS
 from .tree_size import TreeSize, storage_type, tree_size
@@ -67,6 +68,8 @@ class SolveConfig:
             not change what is solved, and their time is not counted as time of solving.
         check_flops: flops of a check, "all" (exact) or a number to draw; default: all with a small deck,
             else 10.
+        check_abstract: whether checks also measure the exploitability within the abstraction; for games of
+            few boards.
     """
 
     rules: Rules
@@ -83,6 +86,7 @@ class SolveConfig:
     snapshots_every: Every | None = None
     check_every: Every | None = None
     check_flops: str | int | None = None
+    check_abstract: bool = False
     storage: str = "float32"
     averages: tuple[int, ...] | None = None
     memory_map: bool = False
@@ -133,6 +137,13 @@ class SolveConfig:
             flops is None or self.check_every is not None,
             'check.flops goes with check.every = "5m": say how often to check',
         )
+        need(
+            self.check_abstract in (False, True),
+            f"check.abstract must be true or false, not {self.check_abstract!r}",
+        )
+        if self.check_abstract:
+            need(self.check_every is not None, 'check.abstract goes with check.every = "5m"')
+            check_few_boards(self.rules)
         self.abstraction.check_fits(self.rules)
 
     def _check_scheme(self) -> None:

@@ -33,7 +33,11 @@ _TABLES: dict[str, dict[str, tuple[str, str]]] = {
     },
     "checkpoint": {"every": ("checkpoint_every", '"5m"')},
     "snapshots": {"every": ("snapshots_every", '"100_000 iterations"')},
-    "check": {"every": ("check_every", '"5m"'), "flops": ("check_flops", "10")},
+    "check": {
+        "every": ("check_every", '"5m"'),
+        "flops": ("check_flops", "10"),
+        "abstract": ("check_abstract", "true"),
+    },
 }
 
 

@@ -342,6 +342,7 @@ class _Driver:
                 seed=config.seed,
                 threads=config.threads,
                 progress=keep_on,
+                abstract=config.check_abstract,
             )
         except KeyboardInterrupt:
             if not self.interrupted:  # not ours: a caller's, out of its progress function

@@ -223,8 +223,8 @@ class VectorCFR:
     def _weights(self, iteration: int) -> Weights:
         """The numbers of an iteration.
 
-        Where every average is touched, the sums are kept relative to the newest weight: steep weights, such as
-        t**20, would not fit in single precision.
+        Where every average is touched, the sums are kept relative to the newest weight: steep weights, such
+        as t**20, would not fit in single precision.
         """
         weights = self.scheme.weights(iteration)
         if self.sampling != "none" or weights.average_weight == 0:

@@ -17,6 +17,7 @@ from time import perf_counter
 
 import numpy as np
 
+from ...game.rules import Rules
 from ..betting_tree import BettingTree
 from ..lane_tables import LaneTables, Sheet
 from ..lanes import FLOATS
@@ -26,6 +27,8 @@ from ..round_plan import TRAIN
 from ..strategy import Strategy
 from ..training_walk import Ground, SheetBook, TrainingWalk, Valuation
 from .best_response import Exploitability
+
+MAX_BOARDS = 300_000  # of the last round, suits told apart
 
 
 def abstract_best_response(strategy: Strategy, precision: str = "double") -> Exploitability:
@@ -38,10 +41,13 @@ def abstract_best_response(strategy: Strategy, precision: str = "double") -> Exp
         strategy: the strategy, in its abstraction and with its bets.
         precision: "single" or "double".
 
+    Raises ValueError for games of many boards.
+
     Returns an Exploitability of kind "exact" with perfect recall, else "lower bound".
     """
     started = perf_counter()
     check_walkable(strategy.rules)
+    check_few_boards(strategy.rules)
     ground = Ground(strategy.tree, strategy.abstraction, FLOATS[precision], -1)
     valuations = [Valuation(ground, player, TRAIN) for player in (0, 1)]
     tables = [
@@ -71,6 +77,16 @@ def abstract_best_response(strategy: Strategy, precision: str = "double") -> Exp
         seconds=perf_counter() - started,
         responder=f"the buckets of the abstraction and the bets {strategy.tree.menu}",
     )
+
+
+def check_few_boards(rules: Rules) -> None:
+    """ValueError where walking every board again and again would take days."""
+    boards = comb(rules.deck.size, rules.board_size(rules.num_rounds - 1))
+    if boards > MAX_BOARDS:
+        raise ValueError(
+            f"{rules.name} has {boards:,} boards: best responses within the abstraction are for games of at "
+            f"most {MAX_BOARDS:,}, such as short-limit or flop-limit"
+        )
 
 
 def _response(tree: BettingTree, walk: TrainingWalk, book: SheetBook, player: int) -> float:

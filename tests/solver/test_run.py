@@ -217,3 +217,25 @@ def test_a_second_signal_does_not_wait_for_the_iteration():
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
     assert caught == [signal.SIGINT, signal.SIGTERM]
+
+
+def test_checks_within_the_abstraction(tmp_path):
+    """What is left to win in buckets falls, and stands beside the real figure in the metrics."""
+    rules = replace(SHORT, num_ranks=3)
+    config = SolveConfig(
+        rules,
+        percentile_config(rules, 6),
+        iterations=40_000,
+        check_every="20_000 iterations",
+        check_abstract=True,
+    )
+    run = solve(config, tmp_path / "run")
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    checks = [json.loads(line) for line in lines if '"check"' in line]
+    found = [check["abstract_mbb_per_hand"] for check in checks]
+    assert [check["abstract_kind"] for check in checks] == ["lower bound"] * 2
+    assert 0 < found[-1] < found[0] < checks[0]["mbb_per_hand"]
+    assert run.checks[-1].abstract.mbb_per_hand == found[-1]
+    assert SolveConfig.from_toml(tmp_path / "run" / "config.toml") == config
+    with pytest.raises(ValueError, match=r"check\.abstract goes with check\.every"):
+        replace(CONFIG, check_abstract=True)

@@ -8,7 +8,11 @@ from nashfold.abstraction import AbstractionConfig, RoundConfig, build_abstracti
 from nashfold.game import preset
 from nashfold.solver import Strategy, best_response
 from nashfold.solver.betting_tree import betting_tree
-from nashfold.solver.scoring.abstract_response import abstract_best_response, own_heights
+from nashfold.solver.scoring.abstract_response import (
+    abstract_best_response,
+    check_few_boards,
+    own_heights,
+)
 from nashfold.solver.vector_cfr import VectorCFR
 
 SHORT = preset("short-limit")
@@ -76,3 +80,9 @@ def test_heights_count_own_decisions():
         assert not heights[leaves].any()
         own = ~leaves & (tree.kind == player)
         assert (heights[own] >= 1).all()
+
+
+def test_games_of_many_boards_are_refused():
+    with pytest.raises(ValueError, match="acpc-limit has 2,598,960 boards: best responses within"):
+        check_few_boards(preset("acpc-limit"))
+    check_few_boards(preset("flop-limit"))
