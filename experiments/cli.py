@@ -133,7 +133,11 @@ def _parser() -> argparse.ArgumentParser:
     add_bonus_options(command("bonus", run_bonus, "what the casino game's side bet returns"))
 
     add_study_options(
-        command("study", run_study_command, "solve a game in several abstractions or by several solvers, and score them all")
+        command(
+            "study",
+            run_study_command,
+            "solve a game in several abstractions or by several solvers, and score each",
+        )
     )
 
     sub = command("bench", _bench, "measure the speed table here and now")
