@@ -127,15 +127,14 @@ class Sheet:
     ):
         """With `memory` from `sheet_memory`, or with its own."""
         width, nodes = block.regrets.shape[1], len(block.nodes)
-        shapes = [(1, rows, width, LANES), (1, rows, width, LANES), (1, rows, nodes, LANES)]
+        sizes = [rows * count * LANES for count in (width, width, nodes)]
         if memory is None:
-            own = [np.zeros(int(np.prod(shape)), block.regrets.dtype) for shape in shapes]
+            own = [np.zeros(size, block.regrets.dtype) for size in sizes]
             memory = own[0], own[1], own[2]
         self.block = block
-        self.chances, self.gains, self.visits = (
-            flat[: int(np.prod(shape))].reshape(shape)
-            for flat, shape in zip(memory, shapes, strict=True)
-        )
+        self.chances = memory[0][: sizes[0]].reshape(1, rows, width, LANES)
+        self.gains = memory[1][: sizes[1]].reshape(1, rows, width, LANES)
+        self.visits = memory[2][: sizes[2]].reshape(1, rows, nodes, LANES)
         self.buckets = np.arange(rows)
 
     def open(self, buckets: np.ndarray, weights: Weights) -> None:

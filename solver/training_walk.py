@@ -94,7 +94,8 @@ class Ground:
 
         The identity alone where nothing is to be merged: the next deal is sampled too, or suits matter.
         """
-        if self.is_sampled(index + 1) or not self.abstraction.is_suit_invariant:
+        is_last = index + 1 == self.rules.num_rounds
+        if is_last or self.is_sampled(index + 1) or not self.abstraction.is_suit_invariant:
             return np.array([0])
         moved = suit_permutations(self.deck).cards
         return np.array(
