@@ -19,11 +19,21 @@ from pathlib import Path
 import numpy as np
 from nashfold.solver import solve
 
-SHARE = 0.12  # of an unbroken run: the longest life of a process
+MOST = 3  # checkpoints that a process lives to write, at most
+SHARE = 0.04  # of the time of an unbroken run: the longest life after that
 
 
-def is_killed(config: Path, run: Path, life: float) -> bool:
-    """Begin or resume a run in another process and kill it after so many seconds; whether it still lived."""
+def newest(run: Path) -> int:
+    """Iterations of the newest checkpoint, 0 where there is none."""
+    return max((int(path.name) for path in (run / "checkpoints").glob("[0-9]*")), default=0)
+
+
+def is_killed(config: Path, run: Path, written: int, life: float) -> bool:
+    """Begin or resume a run in another process and kill it; whether it still lived.
+
+    It dies so many seconds after it has written so many checkpoints: counted so, kills fall all along the way
+    on a slow machine as well.
+    """
     child = os.fork()
     if child == 0:
         code = 1
@@ -32,9 +42,16 @@ def is_killed(config: Path, run: Path, life: float) -> bool:
             code = 0
         finally:
             os._exit(code)
-    time.sleep(life)
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
+    last, ended, status = newest(run), 0, 0
+    while written and not ended:
+        time.sleep(0.001)
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if (found := newest(run)) != last:
+            last, written = found, written - 1
+    if not ended:
+        time.sleep(life)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
     if os.WIFEXITED(status) and os.WEXITSTATUS(status):
         raise SystemExit(f"a run that was killed before did not go on: {run}")
     return os.WIFSIGNALED(status)
@@ -48,11 +65,11 @@ def crash(folder: Path, kills: int, rng: np.random.Generator) -> dict:
     longest = SHARE * (time.perf_counter() - began)
     checkpoints, half_written = [], 0
     while len(checkpoints) < kills:
-        if not is_killed(config, run, rng.uniform(0, longest)):  # it was through: kill another one
+        written, life = int(rng.integers(MOST + 1)), rng.uniform(0, longest)
+        if not is_killed(config, run, written, life):  # it was through: kill another one
             run = folder / f"killed{len(checkpoints)}"
             continue
-        found = [int(path.name) for path in (run / "checkpoints").glob("[0-9]*")]
-        checkpoints.append(max(found, default=0))
+        checkpoints.append(newest(run))
         half_written += any(run.rglob(".*"))
     resumed = solve(config, run, resume=(run / "config.toml").exists())
     same = [
