@@ -162,11 +162,12 @@ class RunFolder:
         return [path for path in self._snapshots.glob("[0-9]*") if int(path.name) > iterations]
 
     def _unfinished(self) -> list[Path]:
-        """What was half-written when a run was killed."""
+        """What was half-written, or half-removed, when a run was killed."""
         folders = (self.path, self._checkpoints, self._snapshots)
-        return [
+        found = [
             path for folder in folders for end in ("new", "old") for path in folder.glob(f".*.{end}")
         ]
+        return found + sorted(self._checkpoints.glob("[0-9]*"))[:-1]
 
     def _clear_unfinished(self) -> None:
         for path in self._unfinished():

@@ -195,3 +195,12 @@ def test_snapshots_without_weight_count_the_same(tmp_path):
     taken = [np.load(path / "round1.npy") for path in sorted((tmp_path / "run" / "snapshots").iterdir())]
     assert len(taken) == 3
     np.testing.assert_allclose(run.strategy.tables[1], np.mean(taken, axis=0), atol=1e-6)
+
+
+def test_an_older_checkpoint_that_was_being_removed_is_taken_away(tmp_path):
+    run = tmp_path / "run"
+    solve(CONFIG, run)
+    newest = [path.name for path in (run / "checkpoints").iterdir()]
+    (run / "checkpoints" / "000000000000500").mkdir()  # killed before the folder itself was gone
+    solve(CONFIG, run, resume=True)
+    assert [path.name for path in (run / "checkpoints").iterdir()] == newest
