@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from ..game.strength import board_strengths
 from . import rows
 from .lane_tables import LaneTables, Sheet
 from .lanes import LANES
@@ -136,7 +135,7 @@ class ResponseWalk:
         their_out: np.ndarray,
     ) -> None:
         """A round on a board in which both players learn."""
-        hands, cards, buckets = self._hands(index, board)
+        hands, cards, buckets = self.ground.hands(index, board)
         sheets, lines = self._sheets(self._book, index, buckets)
         theirs, _ = self._sheets(self._their_book, index, buckets)
         self._down(index, hands, lines, theirs, sheets)
@@ -169,8 +168,8 @@ class ResponseWalk:
         their_out: np.ndarray,
     ) -> None:
         """A round before the last one on a board where the opponent responds."""
-        ground, last = self.ground, self.ground.rules.num_rounds - 1
-        hands, cards, buckets = self._hands(index, board)
+        ground = self.ground
+        hands, cards, buckets = self.ground.hands(index, board)
         sheets, lines = self._sheets(self._book, index, buckets)
         every = np.arange(len(hands))
         scratch, choices = self._their_scratch, self._choices[index]
@@ -196,7 +195,7 @@ class ResponseWalk:
                 sheet.chances, sheet.gains, self._no_visits, weight, scale, out,
             )  # fmt: skip
         self.touched += 2 * self._nodes[index] * len(hands)
-        if not ground.is_whole(index) and index < last:
+        if not ground.is_whole(index):
             for sheet in sheets:
                 sheet.learn(self._weights)
                 sheet.remember(self._weights)
@@ -213,7 +212,7 @@ class ResponseWalk:
     ) -> None:
         """The last round after each deal: the opponent chooses, then the player learns."""
         deck, scratch, their_scratch = self.ground.deck, self._scratch, self._their_scratch
-        sorted_hands, buckets = self._sorted(index, board, deals)
+        sorted_hands, buckets = self.ground.sorted_hands(index, board, deals)
         hands, live, groups, num_groups, cards = sorted_hands
         whole = self._book.whole[index]
         lines = buckets
@@ -256,7 +255,7 @@ class ResponseWalk:
     ) -> None:
         """As `_best`, for a round before the last one on a board."""
         ground, scratch = self.ground, self._their_scratch
-        hands, cards, buckets = self._hands(index, board)
+        hands, cards, buckets = self.ground.hands(index, board)
         sheets, lines = self._sheets(self._book, index, buckets)
         chances = [sheet.chances for sheet in sheets]
         self._carry(self._responding, scratch, index, hands, lines, chances)
@@ -281,7 +280,7 @@ class ResponseWalk:
             for deal in deals:
                 self._best_on(index, board + deal.cards, deal.group, chance * deal.orbit, out)
             return
-        sorted_hands, buckets = self._sorted(index, board, deals)
+        sorted_hands, buckets = self.ground.sorted_hands(index, board, deals)
         weights = np.array([chance * deal.orbit for deal in deals])
         arrays = layout(self._responding.plans[index], scratch.amounts[index])
         whole = self._book.whole[index]
@@ -299,27 +298,6 @@ class ResponseWalk:
                 scratch.values, scratch.by_card,
             )  # fmt: skip
         self.touched += self._nodes[index] * int(sorted_hands[1].sum())
-
-    def _hands(self, index: int, board: Board) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Live hands int64 [live], their cards [live, 2] and buckets [live] on a board."""
-        deck = self.ground.deck
-        hands = np.flatnonzero(~np.isin(deck.hand_cards, board).any(axis=1))
-        return (
-            hands,
-            deck.hand_cards[hands],
-            self.ground.buckets(index, np.array([board], np.int64))[0, hands],
-        )
-
-    def _sorted(
-        self, index: int, board: Board, deals: list[Deal]
-    ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-        """Hands of boards of the last round as from `rows.sort_boards`, and their buckets."""
-        deck = self.ground.deck
-        boards = np.array([board + deal.cards for deal in deals], np.int64)
-        strength = board_strengths(boards, deck, np.zeros((len(boards), deck.num_hands), np.uint16))
-        sorted_hands = rows.sort_boards(strength, deck.hand_cards)
-        buckets = np.take_along_axis(self.ground.buckets(index, boards), sorted_hands[0], axis=1)
-        return sorted_hands, buckets
 
     def _sheets(
         self, book: SheetBook, index: int, buckets: np.ndarray

@@ -60,6 +60,23 @@ class Ground:
         """int64 [board, hand]."""
         return self.abstraction.rows(index, boards)
 
+    def hands(self, index: int, board: Board) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Live hands int64 [live], their cards [live, 2] and buckets [live] on a board."""
+        deck = self.deck
+        hands = np.flatnonzero(~np.isin(deck.hand_cards, board).any(axis=1))
+        buckets = self.buckets(index, np.array([board], np.int64))[0, hands]
+        return hands, deck.hand_cards[hands], buckets
+
+    def sorted_hands(
+        self, index: int, board: Board, deals: list[Deal]
+    ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+        """Hands of boards of the last round as from `rows.sort_boards`, and their buckets."""
+        deck = self.deck
+        boards = np.array([board + deal.cards for deal in deals], np.int64)
+        strength = board_strengths(boards, deck, np.zeros((len(boards), deck.num_hands), np.uint16))
+        found = rows.sort_boards(strength, deck.hand_cards)
+        return found, np.take_along_axis(self.buckets(index, boards), found[0], axis=1)
+
     def is_sampled(self, index: int) -> bool:
         return index <= self.sampled_rounds
 
@@ -214,6 +231,7 @@ class _Betting(NamedTuple):
     round: int
     board: Board
     hands: np.ndarray  # int64 [live]
+    cards: np.ndarray  # int64 [live, 2]
     lines: np.ndarray  # int64 [live]: row of each hand in the sheets
     own: list[Sheet]  # by block, of the player whose hands are valued
     other: list[Sheet]
@@ -288,9 +306,8 @@ class TrainingWalk:
     def _descend(self, index: int, board: Board) -> _Betting:
         """The other player's reach through the betting of a round before the last one on a board."""
         ground, player = self.ground, self._player
-        scratch, deck = self.scratch[player], ground.deck
-        hands = np.flatnonzero(~np.isin(deck.hand_cards, board).any(axis=1))
-        buckets = ground.buckets(index, np.array([board], np.int64))[0, hands]
+        scratch = self.scratch[player]
+        hands, cards, buckets = ground.hands(index, board)
         own, other, lines = self._sheets(index, buckets)
         plan = self.valuations[player].plans[index]
         arrays = layout(plan, scratch.amounts[index])
@@ -299,22 +316,22 @@ class TrainingWalk:
                 block, block + 1, *arrays[:4], hands, lines, other[block].chances,
                 scratch.reach_in[index], scratch.reach_in[index + 1], scratch.reach,
             )  # fmt: skip
-        return _Betting(index, board, hands, lines, own, other)
+        return _Betting(index, board, hands, cards, lines, own, other)
 
     def _ascend(
         self, state: _Betting, group: np.ndarray, weight: float, scale: float, out: np.ndarray
     ) -> None:
         """Add weight times the values of that betting to out, and what is learnt from it."""
-        index, _, hands, lines, own, other = state
+        index, _, hands, cards, lines, own, other = state
         ground, player = self.ground, self._player
-        scratch, deck = self.scratch[player], ground.deck
+        scratch = self.scratch[player]
         plan = self.valuations[player].plans[index]
         arrays = layout(plan, scratch.amounts[index])
         value_next = scratch.values_in[index + 1]
-        symmetrise(value_next, deck, group)
+        symmetrise(value_next, ground.deck, group)
         for block in range(plan.num_blocks):
             rows.pass_up(
-                block, block + 1, *arrays, hands, deck.hand_cards[hands], NO_GROUPS, lines,
+                block, block + 1, *arrays, hands, cards, NO_GROUPS, lines,
                 other[block].chances, lines, own[block].chances, own[block].gains, other[block].visits,
                 scale * weight, scratch.reach_in[index], value_next, weight, out, scratch.reach,
                 scratch.values, scratch.by_card,
@@ -346,12 +363,9 @@ class TrainingWalk:
     ) -> None:
         """Add the values of the last round after each of its deals to out."""
         ground, player = self.ground, self._player
-        scratch, deck = self.scratch[player], ground.deck
-        boards = np.array([board + deal.cards for deal in deals], np.int64)
+        scratch = self.scratch[player]
         weights = np.array([chance * deal.orbit for deal in deals])
-        strength = board_strengths(boards, deck, np.zeros((len(boards), deck.num_hands), np.uint16))
-        hands, *sorted_hands = rows.sort_boards(strength, deck.hand_cards)
-        buckets = np.take_along_axis(ground.buckets(index, boards), hands, axis=1)
+        sorted_hands, buckets = ground.sorted_hands(index, board, deals)
         plan = self.valuations[player].plans[index]
         arrays = layout(plan, scratch.amounts[index])
         books = self.books[player], self.books[1 - player]
@@ -365,14 +379,14 @@ class TrainingWalk:
             else:
                 own, other = (book.opened(index, block, present, self._weights) for book in books)
             rows.value_boards(
-                block, block + 1, *arrays, hands, *sorted_hands, lines, other.chances, lines, own.chances,
+                block, block + 1, *arrays, *sorted_hands, lines, other.chances, lines, own.chances,
                 own.gains, other.visits, scale, scratch.reach_in[index], weights, out, scratch.reach,
                 scratch.values, scratch.by_card,
             )  # fmt: skip
             if whole[0] is None:
                 own.learn(self._weights)
                 other.remember(self._weights)
-        self.touched += self._nodes_in_round[index] * int(sorted_hands[0].sum())
+        self.touched += self._nodes_in_round[index] * int(sorted_hands[1].sum())
 
 
 NO_GROUPS = np.zeros(1, np.int64)  # where a round has no showdowns
