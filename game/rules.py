@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from math import nan
 from numbers import Integral
 from typing import Any
@@ -40,6 +41,9 @@ def is_whole(value: Any, least: int, most: int | None = None) -> bool:
 
 
 _TUPLES = ("blinds", "stacks", "bet_sizes", "max_bets", "first_player", "board_cards")
+
+
+_deck = cache(Deck)  # one object for each size: its arrays are computed once a process
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ class Rules:
 
     @property
     def deck(self) -> Deck:
-        return Deck(self.num_ranks, self.num_suits)
+        return _deck(self.num_ranks, self.num_suits)
 
     @property
     def big_blind(self) -> int:

@@ -19,21 +19,13 @@ from typing import Any
 import numpy as np
 
 from . import rows
-from .lane_tables import LaneTables, Sheet
+from .ground import Board, Ground, Places
+from .lane_tables import LaneTables
 from .lanes import LANES
 from .public_tree import Deal, Scratch, layout
 from .regret import Weights
 from .round_plan import BEST_RESPONSE, CHOOSE
-from .training_walk import (
-    NO_GROUPS,
-    Board,
-    Ground,
-    SheetBook,
-    Valuation,
-    compacted,
-    nodes_in_round,
-    symmetrise,
-)
+from .training_walk import NO_GROUPS, SheetBook, Valuation, nodes_in_round, symmetrise
 
 
 class ResponseWalk:
@@ -72,6 +64,7 @@ class ResponseWalk:
         self._their_scratch = Scratch(self._choosing, stop)  # the other way round
         self._book = SheetBook(ground, tables)
         self._their_book = SheetBook(ground, opponent)
+        self._places = Places(ground)
         self._nodes = nodes_in_round(ground.tree)
         dtype: Any = ground.dtype
         self._nothing = np.zeros((1, 1, 1, LANES), dtype)
@@ -94,6 +87,7 @@ class ResponseWalk:
     def iterate(self, path: list[Board], weights: Weights) -> None:
         """Train on sampled boards, or where nothing is sampled on all of them."""
         self._path, self._weights = path, weights
+        self._places.forget()
         self._book.open_whole(weights)
         self._their_book.open_whole(weights)
         start = [Deal((), 1, self.ground.group_after(0, path))]
@@ -135,10 +129,12 @@ class ResponseWalk:
         their_out: np.ndarray,
     ) -> None:
         """A round on a board in which both players learn."""
-        hands, cards, buckets = self.ground.hands(index, board)
-        sheets, lines = self._sheets(self._book, index, buckets)
-        theirs, _ = self._sheets(self._their_book, index, buckets)
-        self._down(index, hands, lines, theirs, sheets)
+        place = self._places.on(index, board)
+        (hands, cards), lines, _ = place
+        books = self._book, self._their_book
+        sheets, theirs = (book.sheets(index, place, self._weights) for book in books)
+        self._carry(self._mine, self._scratch, index, hands, lines, [s.chances for s in theirs])
+        self._carry(self._theirs, self._their_scratch, index, hands, lines, [s.chances for s in sheets])
         self._next(index, board, group, scale * weight)
         for block in range(len(sheets)):
             self._up(
@@ -169,8 +165,9 @@ class ResponseWalk:
     ) -> None:
         """A round before the last one on a board where the opponent responds."""
         ground = self.ground
-        hands, cards, buckets = self.ground.hands(index, board)
-        sheets, lines = self._sheets(self._book, index, buckets)
+        place = self._places.on(index, board)
+        (hands, cards), lines, _ = place
+        sheets = self._book.sheets(index, place, self._weights)
         every = np.arange(len(hands))
         scratch, choices = self._their_scratch, self._choices[index]
         self._carry(self._choosing, scratch, index, hands, lines, [s.chances for s in sheets])
@@ -212,21 +209,14 @@ class ResponseWalk:
     ) -> None:
         """The last round after each deal: the opponent chooses, then the player learns."""
         deck, scratch, their_scratch = self.ground.deck, self._scratch, self._their_scratch
-        sorted_hands, buckets = self.ground.sorted_hands(index, board, deals)
-        hands, live, groups, num_groups, cards = sorted_hands
-        whole = self._book.whole[index]
-        lines = buckets
-        if whole is None:
-            present, lines = compacted(buckets, self.ground.abstraction.num_buckets[index])
+        place = self._places.last(board, deals)
+        (hands, live, groups, num_groups, cards), lines, _ = place
         every = np.arange(deck.num_hands)
         choosing, mine = self._choosing.plans[index], self._mine.plans[index]
         theirs = layout(choosing, their_scratch.amounts[index])
         own = layout(mine, scratch.amounts[index])
         for block in range(mine.num_blocks):
-            sheet = (
-                whole[block] if whole is not None
-                else self._book.opened(index, block, present, self._weights)
-            )  # fmt: skip
+            sheet = self._book.sheet(index, block, place, self._weights)
             width = int(choosing.own_nodes[block].sum(axis=1).max(initial=0))
             flat = self._choices[index][0].reshape(-1)
             choices = flat[: deck.num_hands * width * LANES].reshape(1, deck.num_hands, width, LANES)
@@ -245,7 +235,7 @@ class ResponseWalk:
                     self._no_visits, scale * weight, scratch.reach_in[index], scratch.values, weight, out,
                     scratch.reach, scratch.values, scratch.by_card,
                 )  # fmt: skip
-            if whole is None:
+            if not self.ground.is_whole(index):
                 sheet.learn(self._weights)
                 sheet.remember(self._weights)
         self.touched += 2 * self._nodes[index] * int(live.sum())
@@ -255,8 +245,9 @@ class ResponseWalk:
     ) -> None:
         """As `_best`, for a round before the last one on a board."""
         ground, scratch = self.ground, self._their_scratch
-        hands, cards, buckets = self.ground.hands(index, board)
-        sheets, lines = self._sheets(self._book, index, buckets)
+        place = self._places.on(index, board)
+        (hands, cards), lines, _ = place
+        sheets = self._book.sheets(index, place, self._weights)
         chances = [sheet.chances for sheet in sheets]
         self._carry(self._responding, scratch, index, hands, lines, chances)
         deals, chance = ground.deals(index + 1, self._path, board, group)
@@ -280,46 +271,17 @@ class ResponseWalk:
             for deal in deals:
                 self._best_on(index, board + deal.cards, deal.group, chance * deal.orbit, out)
             return
-        sorted_hands, buckets = self.ground.sorted_hands(index, board, deals)
+        place = self._places.last(board, deals)
         weights = np.array([chance * deal.orbit for deal in deals])
         arrays = layout(self._responding.plans[index], scratch.amounts[index])
-        whole = self._book.whole[index]
-        lines = buckets
-        if whole is None:
-            present, lines = compacted(buckets, ground.abstraction.num_buckets[index])
         for block in range(self._responding.plans[index].num_blocks):
-            sheet = (
-                whole[block] if whole is not None
-                else self._book.opened(index, block, present, self._weights)
-            )  # fmt: skip
+            sheet = self._book.sheet(index, block, place, self._weights)
             rows.value_boards(
-                block, block + 1, *arrays, *sorted_hands, lines, sheet.chances, lines, self._nothing,
-                self._nothing, self._no_visits, 0.0, scratch.reach_in[index], weights, out, scratch.reach,
-                scratch.values, scratch.by_card,
+                block, block + 1, *arrays, *place.hands, place.lines, sheet.chances, place.lines,
+                self._nothing, self._nothing, self._no_visits, 0.0, scratch.reach_in[index], weights, out,
+                scratch.reach, scratch.values, scratch.by_card,
             )  # fmt: skip
-        self.touched += self._nodes[index] * int(sorted_hands[1].sum())
-
-    def _sheets(
-        self, book: SheetBook, index: int, buckets: np.ndarray
-    ) -> tuple[list[Sheet], np.ndarray]:
-        """The sheets of a round before the last one, and the row of each hand."""
-        whole = book.whole[index]
-        if whole is not None:
-            return whole, buckets
-        present, lines = compacted(buckets, self.ground.abstraction.num_buckets[index])
-        return book.own_sheets(index, present, self._weights), lines
-
-    def _down(
-        self,
-        index: int,
-        hands: np.ndarray,
-        lines: np.ndarray,
-        theirs: list[Sheet],
-        sheets: list[Sheet],
-    ) -> None:
-        """Both players' reach through a round."""
-        self._carry(self._mine, self._scratch, index, hands, lines, [s.chances for s in theirs])
-        self._carry(self._theirs, self._their_scratch, index, hands, lines, [s.chances for s in sheets])
+        self.touched += self._nodes[index] * int(place.hands[1].sum())
 
     def _carry(
         self,

@@ -14,13 +14,13 @@ from ..abstraction.bets import BetMenu
 from ..abstraction.buckets import CardAbstraction
 from ..game.rules import Rules
 from .betting_tree import MAX_NODES, BettingTree, betting_tree
+from .ground import is_whole
 from .lanes import LANES
 from .mccfr import SCHEMES_OF, MonteCarlo, check_averages_weighed, check_combination
 from .public_tree import check_walkable
 from .regret import SCHEMES, make_scheme
 from .round_plan import TRAIN, round_plans
 from .tables import Tables
-from .training_walk import is_whole
 from .tree_size import TreeSize, tree_size
 from .vector_cfr import (
     ROUND_NAMES,

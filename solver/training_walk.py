@@ -11,122 +11,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..abstraction.boards import suit_permutations
-from ..abstraction.buckets import CardAbstraction
 from ..game.cards import Deck
-from ..game.rules import Rules
-from ..game.strength import board_strengths
 from . import rows
 from .betting_tree import BettingTree
+from .ground import Board, Ground, Place, Places
 from .lane_tables import LaneTables, Sheet, sheet_memory
 from .lanes import LANES
-from .public_tree import Deal, Scratch, canonical_deals, layout
+from .public_tree import Deal, Scratch, layout
 from .regret import Weights
 from .round_plan import RoundPlan, round_plans
-
-Board = tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Ground:
-    """What all walks of a solver stand on.
-
-    Attributes:
-        tree, abstraction: the game as it is solved.
-        dtype: of tables and walks.
-        sampled_rounds: the boards of rounds up to this one are sampled; -1: of none.
-    """
-
-    tree: BettingTree
-    abstraction: CardAbstraction
-    dtype: Any
-    sampled_rounds: int
-
-    @property
-    def rules(self) -> Rules:
-        return self.tree.rules
-
-    @property
-    def deck(self) -> Deck:
-        return self.tree.rules.deck
-
-    def buckets(self, index: int, boards: np.ndarray) -> np.ndarray:
-        """int64 [board, hand]."""
-        return self.abstraction.rows(index, boards)
-
-    def hands(self, index: int, board: Board) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Live hands int64 [live], their cards [live, 2] and buckets [live] on a board."""
-        deck = self.deck
-        hands = np.flatnonzero(~np.isin(deck.hand_cards, board).any(axis=1))
-        buckets = self.buckets(index, np.array([board], np.int64))[0, hands]
-        return hands, deck.hand_cards[hands], buckets
-
-    def sorted_hands(
-        self, index: int, board: Board, deals: list[Deal]
-    ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-        """Hands of boards of the last round as from `rows.sort_boards`, and their buckets."""
-        deck = self.deck
-        boards = np.array([board + deal.cards for deal in deals], np.int64)
-        strength = board_strengths(boards, deck, np.zeros((len(boards), deck.num_hands), np.uint16))
-        found = rows.sort_boards(strength, deck.hand_cards)
-        return found, np.take_along_axis(self.buckets(index, boards), found[0], axis=1)
-
-    def is_sampled(self, index: int) -> bool:
-        return index <= self.sampled_rounds
-
-    def is_whole(self, index: int) -> bool:
-        """Whether the tables of a round are settled after the whole walk only."""
-        return is_whole(index, self.rules.num_rounds, self.sampled_rounds)
-
-    def sample(self, rng: np.random.Generator) -> list[Board]:
-        """Cards dealt by round, for the rounds whose boards are sampled."""
-        counts = [count for index, count in enumerate(self.rules.board_cards) if self.is_sampled(index)]
-        cards = rng.permutation(self.deck.size)[: sum(counts)].tolist()
-        ends = np.cumsum(counts)
-        return [tuple(sorted(cards[end - count : end])) for count, end in zip(counts, ends, strict=True)]
-
-    def deals(
-        self, index: int, path: list[Board], board: Board, group: np.ndarray
-    ) -> tuple[list[Deal], float]:
-        """The deals of a round to a board, and the factor for each member of their orbits.
-
-        It is one over the number of boards that two players' cards leave, times, where one board is
-        sampled, the number that it was drawn from.
-        """
-        count = self.rules.board_cards[index]
-        chance = 1.0 / comb(self.deck.size - 4 - len(board), count)
-        if self.is_sampled(index):
-            alone = Deal(path[index], 1, self.group_after(index, path))
-            return [alone], chance * comb(self.deck.size - len(board), count)
-        return canonical_deals(self.deck, tuple(sorted(board)), count, tuple(group.tolist())), chance
-
-    def group_after(self, index: int, path: list[Board]) -> np.ndarray:
-        """Suit permutations that leave the sampled deals up to a round alone, for merging those that follow.
-
-        The identity alone where nothing is to be merged: the next deal is sampled too, or suits matter.
-        """
-        is_last = index + 1 == self.rules.num_rounds
-        if is_last or self.is_sampled(index + 1) or not self.abstraction.is_suit_invariant:
-            return np.array([0])
-        moved = suit_permutations(self.deck).cards
-        return np.array(
-            [
-                number
-                for number, cards in enumerate(moved)
-                if all(tuple(sorted(cards[list(deal)])) == deal for deal in path[: index + 1])
-            ]
-        )
-
-
-def is_whole(index: int, num_rounds: int, sampled_rounds: int) -> bool:
-    """Whether a walk settles the tables of a round in the end only: it may come there more than once."""
-    return index > sampled_rounds and (index + 1 < num_rounds or index > sampled_rounds + 1)
 
 
 class Valuation:
@@ -167,8 +65,12 @@ class SheetBook:
             self.whole.append(sheets)
         self._memory: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 
-    def opened(self, index: int, block: int, buckets: np.ndarray, weights: Weights) -> Sheet:
-        """A sheet with rows for these buckets; the next one of the same round takes its place."""
+    def sheet(self, index: int, block: int, place: Place, weights: Weights) -> Sheet:
+        """A sheet for the hands of a place; the next one of the same round may take its memory."""
+        whole, buckets = self.whole[index], place.present
+        if whole is not None:
+            return whole[block]
+        assert buckets is not None
         blocks = self.tables.blocks[index]
         memory = self._memory.get(index)
         width = max(part.regrets.shape[1] for part in blocks)
@@ -179,8 +81,12 @@ class SheetBook:
         sheet.open(buckets, weights)
         return sheet
 
-    def own_sheets(self, index: int, buckets: np.ndarray, weights: Weights) -> list[Sheet]:
-        """A sheet of its own memory for every block."""
+    def sheets(self, index: int, place: Place, weights: Weights) -> list[Sheet]:
+        """The sheets of every block for the hands of a place, side by side."""
+        whole, buckets = self.whole[index], place.present
+        if whole is not None:
+            return whole
+        assert buckets is not None
         sheets = [Sheet(block, None, len(buckets)) for block in self.tables.blocks[index]]
         for sheet in sheets:
             sheet.open(buckets, weights)
@@ -230,9 +136,7 @@ class _Betting(NamedTuple):
 
     round: int
     board: Board
-    hands: np.ndarray  # int64 [live]
-    cards: np.ndarray  # int64 [live, 2]
-    lines: np.ndarray  # int64 [live]: row of each hand in the sheets
+    place: Place
     own: list[Sheet]  # by block, of the player whose hands are valued
     other: list[Sheet]
 
@@ -256,6 +160,8 @@ class TrainingWalk:
         self.scratch = [Scratch(valuation, stop) for valuation in valuations]
         self.touched = 0
         self._nodes_in_round = nodes_in_round(ground.tree)
+        self._places = Places(ground)
+        self._path: list[Board] = []
 
     def iterate(self, path: list[Board], weights: Weights) -> None:
         """Both players' walks on one sampled board, player 0 first, and what they learn."""
@@ -266,6 +172,8 @@ class TrainingWalk:
 
     def begin(self, player: int, path: list[Board], weights: Weights) -> None:
         """Start to value the hands of a player: the first round, downwards."""
+        if path != self._path:
+            self._places.forget()
         self._player, self._path, self._weights = player, path, weights
         self._group = self.ground.group_after(0, path)
         self._root = self._descend(0, ())
@@ -305,24 +213,24 @@ class TrainingWalk:
 
     def _descend(self, index: int, board: Board) -> _Betting:
         """The other player's reach through the betting of a round before the last one on a board."""
-        ground, player = self.ground, self._player
+        player = self._player
         scratch = self.scratch[player]
-        hands, cards, buckets = ground.hands(index, board)
-        own, other, lines = self._sheets(index, buckets)
+        place = self._places.on(index, board)
+        own, other = (book.sheets(index, place, self._weights) for book in self._both_books())
         plan = self.valuations[player].plans[index]
         arrays = layout(plan, scratch.amounts[index])
         for block in range(plan.num_blocks):
             rows.pass_down(
-                block, block + 1, *arrays[:4], hands, lines, other[block].chances,
+                block, block + 1, *arrays[:4], place.hands[0], place.lines, other[block].chances,
                 scratch.reach_in[index], scratch.reach_in[index + 1], scratch.reach,
             )  # fmt: skip
-        return _Betting(index, board, hands, cards, lines, own, other)
+        return _Betting(index, board, place, own, other)
 
     def _ascend(
         self, state: _Betting, group: np.ndarray, weight: float, scale: float, out: np.ndarray
     ) -> None:
         """Add weight times the values of that betting to out, and what is learnt from it."""
-        index, _, hands, cards, lines, own, other = state
+        index, _, place, own, other = state
         ground, player = self.ground, self._player
         scratch = self.scratch[player]
         plan = self.valuations[player].plans[index]
@@ -331,26 +239,20 @@ class TrainingWalk:
         symmetrise(value_next, ground.deck, group)
         for block in range(plan.num_blocks):
             rows.pass_up(
-                block, block + 1, *arrays, hands, cards, NO_GROUPS, lines,
-                other[block].chances, lines, own[block].chances, own[block].gains, other[block].visits,
+                block, block + 1, *arrays, *place.hands, NO_GROUPS, place.lines,
+                other[block].chances, place.lines, own[block].chances, own[block].gains, other[block].visits,
                 scale * weight, scratch.reach_in[index], value_next, weight, out, scratch.reach,
                 scratch.values, scratch.by_card,
             )  # fmt: skip
-        self.touched += self._nodes_in_round[index] * len(hands)
+        self.touched += self._nodes_in_round[index] * len(place.lines)
         if not ground.is_whole(index):
             for mine, theirs in zip(own, other, strict=True):
                 mine.learn(self._weights)
                 theirs.remember(self._weights)
 
-    def _sheets(self, index: int, buckets: np.ndarray) -> tuple[list[Sheet], list[Sheet], np.ndarray]:
-        """The sheets of both players for a round, and the row of each hand."""
-        books = self.books[self._player], self.books[1 - self._player]
-        whole = books[0].whole[index], books[1].whole[index]
-        if whole[0] is not None and whole[1] is not None:
-            return whole[0], whole[1], buckets
-        present, lines = compacted(buckets, self.ground.abstraction.num_buckets[index])
-        own, other = (book.own_sheets(index, present, self._weights) for book in books)
-        return own, other, lines
+    def _both_books(self) -> tuple[SheetBook, SheetBook]:
+        """The book of the player whose hands are valued, and the other one's."""
+        return self.books[self._player], self.books[1 - self._player]
 
     def _last(
         self,
@@ -365,28 +267,20 @@ class TrainingWalk:
         ground, player = self.ground, self._player
         scratch = self.scratch[player]
         weights = np.array([chance * deal.orbit for deal in deals])
-        sorted_hands, buckets = ground.sorted_hands(index, board, deals)
+        place = self._places.last(board, deals)
         plan = self.valuations[player].plans[index]
         arrays = layout(plan, scratch.amounts[index])
-        books = self.books[player], self.books[1 - player]
-        whole = books[0].whole[index], books[1].whole[index]
-        lines = buckets
-        if whole[0] is None:
-            present, lines = compacted(buckets, ground.abstraction.num_buckets[index])
         for block in range(plan.num_blocks):
-            if whole[0] is not None and whole[1] is not None:
-                own, other = whole[0][block], whole[1][block]
-            else:
-                own, other = (book.opened(index, block, present, self._weights) for book in books)
+            own, other = (book.sheet(index, block, place, self._weights) for book in self._both_books())
             rows.value_boards(
-                block, block + 1, *arrays, *sorted_hands, lines, other.chances, lines, own.chances,
-                own.gains, other.visits, scale, scratch.reach_in[index], weights, out, scratch.reach,
-                scratch.values, scratch.by_card,
+                block, block + 1, *arrays, *place.hands, place.lines, other.chances, place.lines,
+                own.chances, own.gains, other.visits, scale, scratch.reach_in[index], weights, out,
+                scratch.reach, scratch.values, scratch.by_card,
             )  # fmt: skip
-            if whole[0] is None:
+            if not ground.is_whole(index):
                 own.learn(self._weights)
                 other.remember(self._weights)
-        self.touched += self._nodes_in_round[index] * int(sorted_hands[1].sum())
+        self.touched += self._nodes_in_round[index] * int(place.hands[1].sum())
 
 
 NO_GROUPS = np.zeros(1, np.int64)  # where a round has no showdowns
@@ -395,16 +289,6 @@ NO_GROUPS = np.zeros(1, np.int64)  # where a round has no showdowns
 def nodes_in_round(tree: BettingTree) -> list[int]:
     """Number of nodes by round, leaves included."""
     return np.bincount(tree.round, minlength=tree.rules.num_rounds).tolist()
-
-
-def compacted(buckets: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The buckets that occur, ascending, and for each entry the place of its bucket among them."""
-    occurs = np.zeros(count, bool)
-    occurs[buckets] = True
-    present = np.flatnonzero(occurs)
-    place = np.zeros(count, np.int64)
-    place[present] = np.arange(len(present))
-    return present, place[buckets]
 
 
 def symmetrise(values: np.ndarray, deck: Deck, group: np.ndarray) -> None:

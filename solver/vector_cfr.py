@@ -26,12 +26,13 @@ from ..abstraction.arrays import load_arrays, save_arrays
 from ..abstraction.buckets import CardAbstraction
 from .betting_tree import BettingTree
 from .cfr_br import ResponseWalk
+from .ground import Board, Ground
 from .lane_tables import LaneTables
 from .lanes import FLOATS
 from .public_tree import check_walkable
 from .regret import Scheme, Weights, make_scheme
 from .round_plan import TRAIN
-from .training_walk import Board, Ground, SheetBook, TrainingWalk, Valuation
+from .training_walk import SheetBook, TrainingWalk, Valuation
 
 VECTOR_SAMPLINGS = ("public-chance", "none")
 ROUND_NAMES = ("preflop", "flop", "turn", "river")

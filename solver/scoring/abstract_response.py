@@ -19,13 +19,14 @@ import numpy as np
 
 from ...game.rules import Rules
 from ..betting_tree import BettingTree
+from ..ground import Ground
 from ..lane_tables import LaneTables, Sheet
 from ..lanes import FLOATS
 from ..public_tree import check_walkable
 from ..regret import Weights
 from ..round_plan import TRAIN
 from ..strategy import Strategy
-from ..training_walk import Ground, SheetBook, TrainingWalk, Valuation
+from ..training_walk import SheetBook, TrainingWalk, Valuation
 from .best_response import Exploitability
 
 MAX_BOARDS = 300_000  # of the last round, suits told apart
