@@ -50,7 +50,7 @@ from ..game.rules import is_whole
 from . import sampling_kernels as kernels
 from .betting_tree import BettingTree
 from .deals import Deals
-from .regret import Scheme, make_scheme
+from .regret import BY_TURNS, Scheme, make_scheme
 from .tables import Tables
 
 #: Which schemes go with which sampling. Cutting at 0 needs samples of low variance.
@@ -180,8 +180,12 @@ def check_combination(
         raise ValueError("average-strategy sampling needs the averages of all rounds")
 
 
-def check_averages_weighed(scheme: Scheme) -> None:
-    """ValueError for a scheme that multiplies the averages so far: samples visit few of them."""
+def check_scheme(scheme: Scheme) -> None:
+    """ValueError for a scheme that multiplies the averages so far, as samples visit few of them, or whose
+    updates are simultaneous.
+    """
+    if not scheme.alternating:
+        raise ValueError(BY_TURNS)
     if scheme.weights(2).average_decay != 1:
         raise ValueError(f"{scheme} is too steep for sampling: choose a gamma of at most 25")
 
@@ -231,7 +235,7 @@ class MonteCarlo:
         self.scheme, self.sampling = make_scheme(scheme), sampling
         keeps_all = len(tables.averages) == tree.rules.num_rounds
         check_combination(self.scheme.name, sampling, pruning, discounting, keeps_all)
-        check_averages_weighed(self.scheme)
+        check_scheme(self.scheme)
         if not 0 < exploration <= 1:
             raise ValueError(f"exploration must be above 0 and at most 1, not {exploration:g}")
         abstraction.check_fits(tree.rules)

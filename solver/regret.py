@@ -48,6 +48,8 @@ import numpy as np
 from ..game.rules import is_whole
 
 ORDERS = ("add-discount", "discount-add")
+# What samplers say to a scheme of simultaneous updates.
+BY_TURNS = "simultaneous updates are for full width: sampled walks update players by turns"
 LARGEST_POWER = 25.0  # exponent of averages up to which iterations may be counted in billions
 
 

@@ -16,7 +16,7 @@ from ..game.rules import Rules
 from .betting_tree import MAX_NODES, BettingTree, betting_tree
 from .ground import is_whole
 from .lanes import LANES
-from .mccfr import SCHEMES_OF, MonteCarlo, check_averages_weighed, check_combination
+from .mccfr import SCHEMES_OF, MonteCarlo, check_combination, check_scheme
 from .public_tree import check_walkable
 from .regret import SCHEMES, make_scheme
 from .round_plan import TRAIN, round_plans
@@ -131,7 +131,7 @@ def _monte_carlo_memory(config: SolveConfig, size: TreeSize) -> dict[str, int]:
 def _check_monte_carlo(config: SolveConfig) -> None:
     keeps_all = config.averages is None or len(config.averages) == config.rules.num_rounds
     check_combination(config.scheme, config.sampling, config.pruning, config.discounting, keeps_all)
-    check_averages_weighed(config.weighting())
+    check_scheme(config.weighting())
 
 
 def _monte_carlo_kind(sampling: str) -> SolverKind:

@@ -335,6 +335,7 @@ def check_vector_options(
         )
     if sampling != "none" and response == 0:
         raise ValueError('best responses from the first round on need every board: sampling = "none"')
-    if alternating is not None and (sampling != "none" or response is not None):
+    turns = scheme.alternating and alternating is None
+    if not turns and (sampling != "none" or response is not None):
         raise ValueError("simultaneous updates are for self-play at full width")
     return response

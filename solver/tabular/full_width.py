@@ -140,7 +140,7 @@ class FullWidth:
         self.iterations, self._counted = restored(state, self._settings(), kept)
 
     def _settings(self) -> str:
-        return f"full-width CFR, scheme {self.scheme}, alternating {self.alternating}"
+        return f"{self.game.game}: full-width CFR, scheme {self.scheme}, alternating {self.alternating}"
 
     def run(self, iterations: int) -> None:
         """Do that many more iterations. Raises ValueError for what is no number of iterations."""

@@ -33,7 +33,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..regret import LARGEST_POWER, Scheme, make_scheme
+from ..regret import BY_TURNS, LARGEST_POWER, Scheme, make_scheme
 from .full_width import normalised
 from .game import TabularGame
 from .inputs import LARGEST, by_sequence, number, restored, whole
@@ -202,8 +202,8 @@ class Sampled:
     def _settings(self) -> str:
         numbers = ", ".join(map(repr, self._parameters.tolist()))
         return (
-            f"{self.sampling} sampling, scheme {self.scheme}, baseline {self.baseline}, seed {self.seed}, "
-            f"period {self.period}, parameters {numbers}"
+            f"{self.game.game}: {self.sampling} sampling, scheme {self.scheme}, baseline {self.baseline}, "
+            f"seed {self.seed}, period {self.period}, parameters {numbers}"
         )
 
     def run(self, iterations: int) -> None:
@@ -266,9 +266,7 @@ def _checked(scheme: Scheme) -> Scheme:
             f"lcfr or dcfr, with a gamma of {LARGEST_POWER:g} at most, or no sampling"
         )
     if not scheme.alternating:
-        raise ValueError(
-            "simultaneous updates are for full width: sampled walks update players by turns"
-        )
+        raise ValueError(BY_TURNS)
     return scheme
 
 

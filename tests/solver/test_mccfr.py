@@ -255,6 +255,7 @@ def test_what_does_not_go_together_is_refused():
         (r"cfr\+ has no negative regrets", {"pruning": Pruning(-1), "scheme": "cfr+"}),
         ("is the scheme dcfr, not lcfr", {"discounting": Discounting()}),
         ("too steep for sampling", {"scheme": make_scheme("dcfr", gamma=30)}),
+        ("update players by turns", {"scheme": replace(make_scheme("lcfr"), alternating=False)}),
         ("exploration must be above 0", {"exploration": 0.0}),
         ("needs the averages of all rounds", {"sampling": "average-strategy", "averages": [0]}),
         ("unknown storage 'float16': choose float32 or int16", {"storage": "float16"}),

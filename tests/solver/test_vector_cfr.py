@@ -470,6 +470,7 @@ def test_responses_make_the_least_exploitable_strategy_of_an_abstraction():
         ({"best_response_from": 0}, 'need every board: sampling = "none"'),
         ({"best_response_from": 2}, "a round from 0 to 1, not 2"),
         ({"alternating": False}, "for self-play at full width"),
+        ({"scheme": replace(make_scheme("cfr"), alternating=False)}, "for self-play at full width"),
         ({"sampling": "none", "scheme": "hs-dcfr"}, "needs its horizon"),
     ],
 )

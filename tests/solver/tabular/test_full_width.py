@@ -294,7 +294,7 @@ def test_a_state_goes_on_bit_for_bit(name, tmp_path):
     assert resumed.iterations == 60
     np.testing.assert_array_equal(resumed.average_policy(), whole.average_policy())
     np.testing.assert_array_equal(resumed.regrets, whole.regrets)
-    with pytest.raises(ValueError, match="the state is that of another game: regrets has another shape"):
+    with pytest.raises(ValueError, match=r"that of leduc_poker.*the solver is kuhn_poker"):
         FullWidth(tabular("kuhn_poker"), scheme).restore(whole.state())
 
 
@@ -308,9 +308,10 @@ def test_other_and_spoilt_states_are_refused_and_change_nothing():
         FullWidth(game, make_scheme("dcfr", order="discount-add")),
         FullWidth(game, make_scheme("dcfr", gamma=2.00000001)),
         FullWidth(game, "dcfr", alternating=False),
+        FullWidth(tabular("python_kuhn_poker"), "dcfr"),  # the same shapes
     ):
         with pytest.raises(
-            ValueError, match=r"^the state is that of full-width CFR, scheme dcfr\(alpha"
+            ValueError, match=r"^the state is that of kuhn_poker\(\): full-width CFR, scheme dcfr\(alpha"
         ):
             other.restore(good)
     spoilt = [
