@@ -43,10 +43,6 @@ class Ground:
     def deck(self) -> Deck:
         return self.tree.rules.deck
 
-    def buckets(self, index: int, boards: np.ndarray) -> np.ndarray:
-        """int64 [board, hand]."""
-        return self.abstraction.rows(index, boards)
-
     def is_sampled(self, index: int) -> bool:
         return index <= self.sampled_rounds
 
@@ -136,7 +132,7 @@ class Places:
         ground = self.ground
         boards = np.array([board], np.int64)
         hands = np.flatnonzero(hands_alive(ground.deck, boards))
-        buckets = ground.buckets(index, boards)[0, hands]
+        buckets = ground.abstraction.rows(index, boards)[0, hands]
         place = self._place(index, (hands, ground.deck.hand_cards[hands]), buckets)
         if ground.is_sampled(index):
             self._kept[index, board] = place
@@ -153,7 +149,7 @@ class Places:
         boards = np.array([board + deal.cards for deal in deals], np.int64).reshape(len(deals), size)
         strength = np.zeros((len(boards), ground.deck.num_hands), np.uint16)
         hands = rows.sort_boards(board_strengths(boards, ground.deck, strength), ground.deck.hand_cards)
-        buckets = np.take_along_axis(ground.buckets(index, boards), hands[0], axis=1)
+        buckets = np.take_along_axis(ground.abstraction.rows(index, boards), hands[0], axis=1)
         place = self._place(index, hands, buckets)
         if ground.is_sampled(index - 1):
             self._kept[index, board] = place

@@ -480,7 +480,9 @@ def test_other_states_are_refused():
     for iterations in (-1, np.inf, np.nan, 2.5, "10", None):
         with pytest.raises(ValueError, match="iterations must be a whole number, 0 or more; got"):
             solver.run(iterations)
-    with pytest.raises(ValueError, match=r"seed 4, period 100.*the solver is kuhn_poker.*external sampling"):
+    with pytest.raises(
+        ValueError, match=r"seed 4, period 100.*the solver is kuhn_poker.*external sampling"
+    ):
         solver.restore(Sampled(_game("kuhn_poker"), seed=4).state())
     with pytest.raises(ValueError, match=r"that of leduc_poker.*the solver is kuhn_poker"):
         solver.restore(Sampled(_game("leduc_poker")).state())
