@@ -109,11 +109,11 @@ def _parser() -> argparse.ArgumentParser:
         "--method",
         default="best-response",
         metavar="best-response|local-best-response|abstract",
-        help="abstract: a responder who sees buckets, in games of few boards",
+        help="abstract: a responder who sees buckets, in games of few boards; local-best-response: not yet",
     )
     sub.add_argument("--seed", type=int, default=0, metavar="S")
     sub.add_argument("--threads", type=int, metavar="N")
-    sub.add_argument("--cluster", metavar="ADDRESS")
+    sub.add_argument("--cluster", metavar="ADDRESS", help="not yet")
 
     sub = command("match", _match, "play two strategies against each other")
     sub.add_argument("a", metavar="A")

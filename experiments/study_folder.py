@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..solver.run_folder import alone_in
 from .study_entries import Cell
 from .study_file import Study
 from .study_report import study_figure, study_table
@@ -21,27 +24,39 @@ class StudyFolder:
         table.md
         study.png
         runs/           a run folder for each cell
+        lock            held while a study is at work
 
     Args:
-        path: the folder; it is made where it is missing.
+        path: the folder; `held` opens it.
         study: what is to be done. Marks, seeds, abstractions and solvers may differ from those before.
 
-    Raises ValueError if the folder holds something else, or another study.
+    Raises ValueError if the folder holds something else; `held` also if it holds another study, or if one is
+    at work in it.
     """
 
     def __init__(self, path: Path, study: Study):
         self.path, self.study = path, study
         self._rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-        everything = study
-        if (path / "study.toml").is_file():
-            before = Study.from_toml(path / "study.toml")
-            self._check_same(before)
-            self._read_results()
-            everything = _joined(study, before)
-        elif path.exists() and (not path.is_dir() or any(path.iterdir())):
+        holds_study = (path / "study.toml").is_file()
+        free = not path.exists() or (
+            path.is_dir() and all(entry.name == "lock" for entry in path.iterdir())
+        )
+        if not holds_study and not free:
             raise ValueError(f"{path} holds no study: choose another folder with --out")
-        path.mkdir(parents=True, exist_ok=True)
-        self._write("study.toml", everything.to_toml())
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Open the folder, which is made where it is missing, and keep other studies out of it."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with alone_in(self.path, "study"):
+            everything = self.study
+            if (self.path / "study.toml").is_file():
+                before = Study.from_toml(self.path / "study.toml")
+                self._check_same(before)
+                self._read_results()
+                everything = _joined(self.study, before)
+            self._write("study.toml", everything.to_toml())
+            yield
 
     def _check_same(self, before: Study) -> None:
         def refuse(what: str, way: str = "") -> None:

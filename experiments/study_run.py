@@ -56,11 +56,24 @@ def run_study(
     touched_nodes_per_second (since the run was last taken up, as a rule at the mark before), unit (what these
     count), scoring_seconds, and the fields of `Exploitability`.
 
-    Raises ValueError if `out` holds something else, or another study.
+    Raises ValueError if `out` holds something else, or another study, or one is at work in it.
     """
     if not is_whole(threads, 1):
         raise ValueError(f"threads must be a positive number, not {threads!r}")
     folder = StudyFolder(Path(out), study)
+    with folder.held():
+        return _run(study, folder, threads, progress, build_progress, announce)
+
+
+def _run(
+    study: Study,
+    folder: StudyFolder,
+    threads: int,
+    progress: Callable[[float, float], None] | None,
+    build_progress: Progress | None,
+    announce: Callable[[dict[str, Any]], None] | None,
+) -> list[dict[str, Any]]:
+    """`run_study` in an open folder."""
     wanted = [cell for cell in study.cells() if folder.missing(cell)]
     if not study.by_time:  # the longest first: nobody waits for them in the end
         wanted.sort(key=lambda cell: -study.solve_config(cell).estimate_bytes())

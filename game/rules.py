@@ -43,7 +43,9 @@ def is_whole(value: Any, least: int, most: int | None = None) -> bool:
 _TUPLES = ("blinds", "stacks", "bet_sizes", "max_bets", "first_player", "board_cards")
 
 
-_deck = cache(Deck)  # one object for each size: its arrays are computed once a process
+_deck = cache(
+    Deck
+)  # one object for each size, so that its arrays are computed once; nobody writes to them
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,8 @@ class Place(NamedTuple):
 class Places:
     """The places that a thread's walks come to.
 
-    Those of a sampled path are kept, as it is walked several times.
+    Those of a sampled path are kept, as walks may come there several times, until `forget`. On one path the
+    deals to a board must be the same each time.
     """
 
     def __init__(self, ground: Ground):
@@ -121,7 +122,7 @@ class Places:
         self._kept: dict[tuple[int, Board], Place] = {}
 
     def forget(self) -> None:
-        """The next walks are on another path: only the empty board stays."""
+        """The next walks are on another path: of what is kept only the empty board stays."""
         self._kept = {key: place for key, place in self._kept.items() if key == (0, ())}
 
     def on(self, index: int, board: Board) -> Place:

@@ -74,19 +74,10 @@ class RunFolder:
         elif not os.access(self.path, os.W_OK):
             yield
             return
-        lock = FileLock(self.path / "lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise ValueError(
-                f"{self.path}: another run is at work in this folder: wait for its end or choose another one"
-            ) from None
-        try:
+        with alone_in(self.path, "run"):
             if not self.resume:
                 self._check_free()  # again: nobody else has begun a run there meanwhile
             yield
-        finally:
-            lock.release()
 
     @property
     def _newest(self) -> Path | None:
@@ -229,6 +220,22 @@ class RunFolder:
         for other in self._checkpoints.iterdir():
             if other != path:
                 shutil.rmtree(other, ignore_errors=True)
+
+
+@contextmanager
+def alone_in(folder: Path, what: str) -> Iterator[None]:
+    """Hold the lock of a folder; ValueError where another run (or whatever `what` says) is at work in it."""
+    lock = FileLock(folder / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise ValueError(
+            f"{folder}: another {what} is at work in this folder: wait for its end or choose another one"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _is_empty(folder: Path) -> bool:

@@ -45,7 +45,7 @@ class SheetBook:
     """The sheets of a player's tables for one thread's walks.
 
     Attributes:
-        whole: by round, the sheets of all blocks with a row for each bucket; None where a round is sampled.
+        whole: by round, the sheets of all blocks with a row for each bucket; None unless `Ground.is_whole`.
     """
 
     def __init__(self, ground: Ground, tables: LaneTables, share: SheetBook | None = None):
@@ -174,7 +174,7 @@ class TrainingWalk:
         """Start to value the hands of a player: the first round, downwards."""
         if path != self._path:
             self._places.forget()
-        self._player, self._path, self._weights = player, path, weights
+        self._player, self._path, self._weights = player, [*path], weights
         self._group = self.ground.group_after(0, path)
         self._root = self._descend(0, ())
 

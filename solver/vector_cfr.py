@@ -335,7 +335,7 @@ def check_vector_options(
         )
     if sampling != "none" and response == 0:
         raise ValueError('best responses from the first round on need every board: sampling = "none"')
-    turns = scheme.alternating and alternating is None
-    if not turns and (sampling != "none" or response is not None):
+    by_turns = scheme.alternating if alternating is None else alternating
+    if not by_turns and (sampling != "none" or response is not None):
         raise ValueError("simultaneous updates are for self-play at full width")
     return response

@@ -66,7 +66,9 @@ def restored(
     found = {name: np.asarray(state[name]) for name in ("iterations", *kept)}
     for name, values in kept.items():
         if found[name].shape != values.shape:
-            raise ValueError(f"the state is that of another game: {name} has another shape")
+            raise ValueError(
+                f"the state does not fit the game and its merging: {name} has another shape"
+            )
         if found[name].dtype.kind != "f" or not np.isfinite(found[name]).all():
             raise ValueError(f"the state is spoilt: {name} must be finite numbers")
     counts = found["iterations"]

@@ -175,6 +175,20 @@ def test_the_folder_of_another_study_is_left_alone(small, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["letters.txt"]
 
 
+def test_one_study_at_a_time_works_in_a_folder(small, tmp_path):
+    folder = shutil.copytree(small[0], tmp_path / "study")
+
+    def another(row):
+        with pytest.raises(ValueError, match="another study is at work in this folder"):
+            run_study(SMALL, folder)
+
+    more = replace(
+        SMALL, iterations=(9_000, 20_000, 21_000), seeds=(1,), contenders=SMALL.contenders[:1]
+    )
+    assert len(run_study(more, folder, announce=another)) == 3
+    assert timeless(run_study(SMALL, folder)) == timeless(small[1])
+
+
 def test_the_runs_can_be_opened(small):
     folder, rows = small
     strategy = Strategy.load(folder / "runs" / "ehs 3 seed 2")

@@ -479,6 +479,17 @@ def test_what_does_not_go_together_is_refused(options, message):
         VectorCFR(betting_tree(FLOP), abstraction(FLOP, 5), **options)
 
 
+def test_an_argument_outvotes_the_schemes_updates():
+    by_turns = VectorCFR(
+        betting_tree(FLOP),
+        abstraction(FLOP, 5),
+        replace(make_scheme("cfr"), alternating=False),
+        "public-chance",
+        alternating=True,
+    )
+    assert by_turns.alternating
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("response", [None, 0])
 def test_short_limit_is_solved_without_abstraction(response):

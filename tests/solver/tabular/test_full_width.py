@@ -314,6 +314,10 @@ def test_other_and_spoilt_states_are_refused_and_change_nothing():
             ValueError, match=r"^the state is that of kuhn_poker\(\): full-width CFR, scheme dcfr\(alpha"
         ):
             other.restore(good)
+    with pytest.raises(ValueError, match="does not fit the game and its merging: regrets has another"):
+        FullWidth(tabular("leduc_poker"), "dcfr").restore(
+            FullWidth(tabular("leduc_poker"), "dcfr", merge=False).state()
+        )
     spoilt = [
         ({key: value for key, value in good.items() if key != "iterations"}, "it has no 'iterations'"),
         (
