@@ -43,9 +43,8 @@ def is_whole(value: Any, least: int, most: int | None = None) -> bool:
 _TUPLES = ("blinds", "stacks", "bet_sizes", "max_bets", "first_player", "board_cards")
 
 
-_deck = cache(
-    Deck
-)  # one object for each size, so that its arrays are computed once; nobody writes to them
+# One object for each size, so that its arrays are computed once. Nobody writes to them.
+_deck = cache(Deck)
 
 
 @dataclass(frozen=True)
