@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..abstraction.boards import suit_permutations
+from ..abstraction.boards import hands_alive, suit_permutations
 from ..game.cards import Deck
 from ..game.rules import Rules
 from ..game.strength import board_strengths
@@ -242,8 +242,7 @@ class Walk:
         scratch: Scratch,
     ) -> None:
         """Add weight times the values of a round before the last one on a board to out."""
-        taken = np.isin(self.deck.hand_cards, board).any(axis=1)
-        hands = np.flatnonzero(~taken)
+        hands = np.flatnonzero(hands_alive(self.deck, np.array([board], np.int64)))
         opponents, own = (side[hands] for side in buckets)
         arrays = layout(self.plans[index], scratch.amounts[index])
         value_next = scratch.values_in[index + 1]

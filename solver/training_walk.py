@@ -124,6 +124,7 @@ class SheetBook:
         )
 
     def forget_gains(self) -> None:
+        """Begin to add up the values of actions anew."""
         for sheet in self._whole_sheets():
             sheet.gains[:] = 0
 

@@ -97,9 +97,7 @@ def _response(tree: BettingTree, walk: TrainingWalk, book: SheetBook, player: in
     for height in range(1, int(heights.max()) + 2):  # and once more for the value
         out = walk.scratch[player].values_in[0]
         out[:] = 0
-        for index in range(tree.rules.num_rounds):
-            for sheet in _sheets(book, index):
-                sheet.gains[:] = 0
+        book.forget_gains()
         walk.begin(player, [], Weights())
         walk.boards()
         walk.end()

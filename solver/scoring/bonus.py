@@ -20,7 +20,7 @@ from time import perf_counter
 import numba as nb
 import numpy as np
 
-from ...abstraction.boards import suit_permutations
+from ...abstraction.boards import hands_alive, suit_permutations
 from ...game.bonus import PayTable
 from ...game.bonus_return import BonusReturn, bonus_return
 from ...game.rules import Rules
@@ -254,10 +254,11 @@ class _Position:
         if self.folds[-1] == 0:
             return sums
         size, board = self.deck.size, deal.cards
-        alive = ~np.isin(self.deck.hand_cards, board).any(axis=1)
+        boards = np.array([board], np.int64)
+        alive = hands_alive(self.deck, boards)[0]
         hands = np.flatnonzero(alive)
         out = np.zeros((1, self.deck.num_hands), np.uint16)
-        gain = self.gains[0][board_strengths(np.array([board]), self.deck, out)[0, hands]]
+        gain = self.gains[0][board_strengths(boards, self.deck, out)[0, hands]]
         # Beside the board any two hands are equally likely.
         weight = 1.0 / (comb(size - 3, 2) * comb(size - 5, 2))
         ended = (self.ended @ alive)[hands]
